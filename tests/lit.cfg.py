@@ -1,0 +1,33 @@
+# What a user sees: programs that are compiled, linked and run. See https://llvm.org/docs/CommandGuide/lit.html
+import os
+
+import lit.formats
+
+config.name = "coppice"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".test", ".cpp", ".c", ".mlir", ".s"]
+config.excludes = ["Inputs", "unit", "fuzz", "real", "abi", "consumer"]
+config.test_source_root = os.path.join(config.source_dir, "tests")
+config.test_exec_root = os.path.join(config.build_dir, "tests")
+
+path = [os.path.join(config.build_dir, "bin"), config.llvm_bin, os.environ["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+for name in ("HOME", "CCACHE_DIR", "ASAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+if config.sanitize:
+    # lld leaves its arenas to the end of the process.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    config.available_features.add("sanitize")
+
+include = os.path.join(config.source_dir, "runtime-stub", "include")
+flags = f"-I{include} -ffunction-sections -fdata-sections"
+config.substitutions += [
+    ("%clangxx", f"clang++-22 -std=c++20 {flags} -fuse-ld=coppice"),
+    ("%gxx", f"g++ -std=c++20 {flags} -B{config.build_dir}/libexec/coppice -fuse-ld=lld"),
+    ("%cxx", f"clang++-22 -std=c++20 {flags} -c"),
+    ("%cc", f"clang-22 -std=c11 {flags} -c"),
+    ("%source", config.source_dir),
+    ("%build", config.build_dir),
+    ("%data", config.data_dir),
+]
