@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The command line of `coppice`. CLI11 is used here and nowhere else: it throws, and it takes long to compile.
+#include "linker/subcommands.h"
+#include "linker/explain_command.h"
+#include "linker/installation.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace llvm;
+
+namespace coppice {
+
+namespace {
+
+constexpr int usageError = 2;
+
+const char examples[] = R"help(Examples:
+  A kernel, a graph and main in one file:
+    clang++ -std=c++20 demo.cpp $(coppice --cflags) -fuse-ld=coppice -o demo
+    g++ -std=c++20 demo.cpp $(coppice --cflags) -B"$(coppice --bindir)" -fuse-ld=lld -o demo
+
+  An ONNX model and the kernels that it needs, in one executable:
+    clang++ -std=c++20 app.cpp $(coppice --cflags) -fuse-ld=coppice -Wl,--graph=model.onnx -lcoppice_onnx -o app
+    coppice inspect app
+
+`coppice link --help` lists the flags of the link step; `man coppice` says more.)help";
+
+class Formatter : public CLI::Formatter {
+  std::string make_usage(const CLI::App *app, std::string name) const override {
+    if (app->get_parent()) return CLI::Formatter::make_usage(app, name);
+    return "Usage: coppice SUBCOMMAND ...\n       coppice OPTION\n";
+  }
+};
+
+/// A word that is not a subcommand gets the nearest one as advice; CLI11 would list all of them.
+bool isUnknownSubcommand(StringRef word, ArrayRef<StringRef> known) {
+  if (word.starts_with("-") || is_contained(known, word)) return false;
+  errs() << "coppice: no subcommand '" << word << "'";
+  unsigned best = word.size() / 2 + 1;
+  StringRef nearest;
+  for (StringRef candidate : known) {
+    unsigned distance = word.edit_distance(candidate);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = candidate;
+  }
+  if (!nearest.empty()) errs() << "; did you mean '" << nearest << "'?";
+  errs() << "\nSee `coppice --help`.\n";
+  return true;
+}
+
+} // namespace
+
+int runSubcommand(int argc, const char *const *argv, const Installation &installation) {
+  CLI::App app("Coppice links programs that run ML graphs: it compiles their graphs, keeps the kernels that these use, "
+               "and nothing else.\n");
+  app.formatter(std::make_shared<Formatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+
+  bool version = false, cflags = false, bindir = false, libdir = false;
+  app.add_flag("--version", version, "Print the version")->group("Options");
+  app.add_flag("--cflags", cflags, "Print the compiler flags that a file with kernels or graphs needs");
+  app.add_flag("--bindir", bindir,
+               "Print the folder in which g++ finds Coppice: g++ -B\"$(coppice --bindir)\" -fuse-ld=lld");
+  app.add_flag("--libdir", libdir, "Print the folder of libcoppice*.a; the link step looks there by itself");
+
+  // Here for --help only; main.cpp runs it.
+  app.add_subcommand("link", "Link, as ld.lld does and with Coppice's own flags (--graph=FILE, --print-kernels, ...)");
+
+  CLI::App *explain = app.add_subcommand("explain", "Print the long form of an error; without CODE, list them all");
+  std::string code;
+  explain->add_option("CODE", code, "Such as COP101, as it stands in the message")->type_name("");
+
+  app.footer(examples); // after the subcommands, which would inherit it
+
+  std::vector<StringRef> known;
+  for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; }))
+    known.push_back(sub->get_name());
+  if (argc > 1 && isUnknownSubcommand(argv[1], known)) return usageError;
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError &error) {
+    errs() << "coppice: " << error.what() << "\nSee `coppice --help`.\n";
+    return usageError;
+  }
+
+  if (version) outs() << "coppice " COPPICE_VERSION " (LLD " LLVM_VERSION_STRING ")\n";
+  if (cflags) outs() << "-I" << installation.includeDirectory << " -ffunction-sections\n";
+  if (bindir) outs() << installation.linkerDirectory << "\n";
+  if (libdir) outs() << installation.libraryDirectory << "\n";
+  if (version || cflags || bindir || libdir) return 0;
+
+  if (explain->parsed()) return explainCommand(code, outs(), errs());
+  errs() << app.help();
+  return usageError;
+}
+
+} // namespace coppice
