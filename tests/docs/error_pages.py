@@ -80,7 +80,7 @@ def reported_codes():
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--update"]
     update = "--update" in sys.argv
-    build, proto, only = arguments[0], arguments[1], arguments[2:]
+    build, proto, only = os.path.abspath(arguments[0]), arguments[1], arguments[2:]
     todo = [page for page in sorted(pages.glob("COP*.md")) if not only or page.stem in only]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
