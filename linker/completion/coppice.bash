@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# bash completion for coppice
+_coppice() {
+  local word=${COMP_WORDS[COMP_CWORD]}
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W 'link inspect explain --cflags --bindir --libdir --version --help' -- "$word"))
+    return
+  fi
+  case ${COMP_WORDS[1]} in
+    explain)
+      COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" explain 2>/dev/null | cut -d' ' -f1)" -- "${word^^}"))
+      ;;
+    inspect)
+      case $word in
+        -*) COMPREPLY=($(compgen -W '--graph= --help' -- "$word")); compopt -o nospace ;;
+        *) compopt -o default ;;
+      esac
+      ;;
+    link)
+      case $word in
+        --*)
+          COMPREPLY=($(compgen -W '--graph= --keep-kernel= --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
+            --size-summary --strip-graph --diagnostics=json' -- "$word"))
+          compopt -o nospace
+          ;;
+        *) compopt -o default ;;
+      esac
+      ;;
+  esac
+}
+complete -F _coppice coppice

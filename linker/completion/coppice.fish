@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# fish completion for coppice
+complete -c coppice -n __fish_use_subcommand -f -a link -d 'Link, as ld.lld does and with the flags of Coppice'
+complete -c coppice -n __fish_use_subcommand -f -a inspect -d 'Show kernels and graphs of files'
+complete -c coppice -n __fish_use_subcommand -f -a explain -d 'Print the long form of an error'
+complete -c coppice -n __fish_use_subcommand -f -l cflags -d 'Print the compiler flags for kernels and graphs'
+complete -c coppice -n __fish_use_subcommand -f -l bindir -d 'Print the folder for g++ -B'
+complete -c coppice -n __fish_use_subcommand -f -l libdir -d 'Print the folder of libcoppice.a'
+complete -c coppice -n __fish_use_subcommand -f -l version -d 'Print the version'
+complete -c coppice -n __fish_use_subcommand -f -l help -s h -d 'Print help'
+complete -c coppice -n '__fish_seen_subcommand_from explain' -f -a "(coppice explain 2>/dev/null | string replace '  ' \t)"
+complete -c coppice -n '__fish_seen_subcommand_from inspect' -l graph -x -d 'Print the MLIR of a graph'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l graph -r -d 'A graph'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l keep-kernel -x -d 'Keep kernels'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l prefer-kernel -x -d 'Which library wins for an op'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l target -x -a 'cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4' -d 'What to run on'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l weights -r -d 'Where the weights go'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l print-kernels -d 'List the kernels that were chosen'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l size-summary -d 'Say what was linked'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l strip-graph -d 'Leave the MLIR of the graphs out'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l diagnostics -x -a 'text json' -d 'Form of messages'

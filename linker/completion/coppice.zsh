@@ -1,0 +1,34 @@
+#compdef coppice
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# zsh completion for coppice
+_coppice() {
+  local -a subcommands codes
+  subcommands=(
+    'link:link, as ld.lld does and with the flags of Coppice'
+    'inspect:show kernels and graphs of objects, archives, executables and models'
+    'explain:print the long form of an error'
+  )
+  if (( CURRENT == 2 )); then
+    _describe -t subcommands subcommand subcommands
+    _arguments '--cflags[print the compiler flags for kernels and graphs]' '--bindir[print the folder for g++ -B]' \
+      '--libdir[print the folder of libcoppice.a]' '--version[print the version]' '--help[print help]'
+    return
+  fi
+  case ${words[2]} in
+    explain)
+      codes=("${(@f)$(${words[1]} explain 2>/dev/null | sed 's/  /:/')}")
+      _describe -t codes code codes
+      ;;
+    inspect)
+      _arguments '--graph=[print the MLIR of a graph]:name' '*:file:_files'
+      ;;
+    link)
+      _arguments '--graph=[a graph]:file:_files' '--keep-kernel=[keep kernels]:glob' \
+        '--prefer-kernel=[choose a library]:op=library' '--target=[what to run on]:list:(cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4)' \
+        '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
+        '--size-summary[say what was linked]' '--strip-graph[leave the MLIR out]' '--diagnostics=[form of messages]:form:(text json)' \
+        '-o[output]:file:_files' '*:file:_files'
+      ;;
+  esac
+}
+_coppice "$@"
