@@ -77,7 +77,7 @@ class Magika(unittest.TestCase):
         cls.files = magika_corpus.real_files(REPOSITORY) + magika_corpus.made_files(folder.name)
 
     def test_corpus_has_many_files_of_many_types(self):
-        labels = {line.rsplit(": ", 1)[1] for line in lines(PEER, "-l", *self.files)[0]}
+        labels = {line[len(path) + 2:].split(" ")[0] for path, line in zip(self.files, lines(PEER, "-l", *self.files)[0])}
         print(f"{len(self.files)} files, {len(labels)} labels")
         self.assertGreaterEqual(len(self.files), FEWEST_FILES)
         self.assertGreaterEqual(len(labels), 40)
@@ -133,7 +133,7 @@ class Magika(unittest.TestCase):
         data = numpy.stack([row for _, row in rows]).tobytes()
         print(f"{len(rows)} inputs; largest difference to onnxruntime {onnxruntime.__version__}, limit {LARGEST_DIFFERENCE:g}:")
         for level in cpu_levels():
-            for batch in (1, 4):
+            for batch in (1, 4) if level == cpu_levels()[-1] else (1,):
                 done = subprocess.run([SCORES, str(batch)], input=data, capture_output=True, check=True,
                                       env={**os.environ, "COPPICE_CPU_LEVEL": str(level)})
                 scores = numpy.frombuffer(done.stdout, dtype=numpy.float32).reshape(expected.shape)
