@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""examples/magika beside the command of the project that its model comes from, which has ONNX Runtime inside; and the time
+of Coppice's links beside ld.lld's. usage: magika.py [BUILD_DIR]     Method: docs/bench.md"""
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests/real"))
+import magika_corpus  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else REPOSITORY / "build").resolve()
+WHEEL = pathlib.Path(os.environ.get("COPPICE_MAGIKA_DIR", REPOSITORY / "build/data/magika"))
+MODEL = WHEEL / "magika/models/standard_v3_3/model.onnx"
+CLANG, LLD = "clang++-22", "/usr/lib/llvm-22/bin/ld.lld"
+rows = []
+
+
+def row(what, ours, peer, unit, limit, allowed):
+    """`limit` in words, `allowed` in numbers: what `ours` may at most be."""
+    rows.append({"what": what, "ours": ours, "peer": peer, "unit": unit, "limit": limit,
+                 "ratio": ours / peer if peer else None, "pass": None if allowed is None else bool(ours <= allowed)})
+
+
+def run_in_turn(program, rounds, **commands):
+    """Medians of each command: wall and processor time in ms, peak memory in MiB."""
+    arguments = [program, str(rounds)]
+    for i, command in enumerate(commands.values()):
+        arguments += ([":"] if i else []) + [str(c) for c in command]
+    output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    runs = [[int(n) for n in line.split()] for line in output.splitlines()]
+    medians = {}
+    for i, name in enumerate(commands):
+        own = [run for run in runs if run[0] == i]
+        if any(status for *_, status in own):
+            sys.exit(f"bench: {shlex.join(map(str, commands[name]))} failed")
+        wall, cpu, rss = (statistics.median(column) for column in list(zip(*own))[1:4])
+        medians[name] = {"wall": wall / 1e3, "cpu": cpu / 1e3, "rss": rss / 1024}
+    return medians
+
+
+def link_command(*arguments):
+    """What the compiler would call the linker with; the last line of -###."""
+    shown = subprocess.run([CLANG, "-###", *map(str, arguments)], capture_output=True, text=True, check=True).stderr
+    return shlex.split(shown.splitlines()[-1])
+
+
+def stripped(program, folder):
+    copy = pathlib.Path(folder) / "stripped"
+    subprocess.run(["strip", "-o", copy, program], check=True)
+    return copy.stat().st_size
+
+
+def bench_runs(runner, peer):
+    program, static = BUILD / "examples/magika/magika", BUILD / "examples/magika/magika-static"
+    one = REPOSITORY / "examples/magika/magika.cpp"
+    hundred = magika_corpus.real_files(REPOSITORY)[:100]
+
+    def level(n):
+        return ["env", f"COPPICE_CPU_LEVEL={n}", program, "-l", one]
+
+    t = run_in_turn(runner, 31, peer=[peer, "-l", one], ours=[program, "-l", one], static=[static, "-l", one],
+                    v3=level(3), v1=level(1))
+    p = t["peer"]
+    row("one file, time", t["ours"]["wall"], p["wall"], "ms", "0.3x", 0.3 * p["wall"])
+    row("one file, time, static", t["static"]["wall"], p["wall"], "ms", "0.3x", 0.3 * p["wall"])
+    row("one file, time, AVX2 kernels", t["v3"]["wall"], p["wall"], "ms", "0.3x", 0.3 * p["wall"])
+    row("one file, time, SSE2 kernels", t["v1"]["wall"], p["wall"], "ms", "", None)
+    row("one file, processor time", t["ours"]["cpu"], p["cpu"], "ms", "", None)
+    row("one file, peak memory", t["ours"]["rss"], p["rss"], "MiB", "0.3x", 0.3 * p["rss"])
+    row("one file, peak memory, static", t["static"]["rss"], p["rss"], "MiB", "0.3x", 0.3 * p["rss"])
+    t = run_in_turn(runner, 11, peer=[peer, "-l", *hundred], ours=[program, "-l", *hundred], static=[static, "-l", *hundred],
+                    v3=["env", "COPPICE_CPU_LEVEL=3", program, "-l", *hundred])
+    p = t["peer"]
+    row("100 files, time", t["ours"]["wall"], p["wall"], "ms", "1x", p["wall"])
+    row("100 files, time, static", t["static"]["wall"], p["wall"], "ms", "1x", p["wall"])
+    row("100 files, time, AVX2 kernels", t["v3"]["wall"], p["wall"], "ms", "", None)
+    row("100 files, processor time", t["ours"]["cpu"], p["cpu"], "ms", "", None)
+    row("100 files, peak memory", t["ours"]["rss"], p["rss"], "MiB", "", None)
+
+
+def bench_sizes(peer, folder):
+    model, peer_size = MODEL.stat().st_size, stripped(peer, folder)
+    for name, program, base, limit in [("magika", "magika/magika", model, 200_000), ("magika-static", "magika/magika-static", model, 950_000),
+                                       ("vector_add", "vector_add/vector_add", 0, 40_000)]:
+        size = stripped(BUILD / "examples" / program, folder)
+        row(f"{name}, stripped", size, peer_size if base else None, "bytes", f"{'model + ' if base else ''}{limit // 1000} KB", base + limit)
+
+
+def bench_links(runner, folder):
+    """ld.lld gets the same objects and libraries without the graph, and ignores that its plan is undefined: it does less,
+    neither reads the model nor writes its weights."""
+    coppice = BUILD / "bin/ld.coppice"
+    folder = pathlib.Path(folder)
+    examples = REPOSITORY / "examples"
+
+    def compiled(*sources, options=()):
+        objects = []
+        for source in sources:
+            objects.append(folder / (source.stem + ".o"))
+            subprocess.run([CLANG, "-std=c++20", "-O2", "-ffunction-sections", "-fdata-sections", "-c", source, "-o", objects[-1],
+                            f"-I{REPOSITORY}/runtime-stub/include", *options], check=True)
+        return objects
+
+    (folder / "hello.cpp").write_text('#include <iostream>\nint main() { std::cout << "hello\\n"; }\n')
+    hello = compiled(folder / "hello.cpp")
+    small = ["-nostdlib++", "-Wl,--as-needed"]
+    magika = compiled(*(examples / "magika" / f"{n}.cpp" for n in ("magika", "content", "labels")),
+                      options=["-fno-exceptions", "-fno-rtti", f"-I{BUILD}/examples/magika"])
+    magika_graph = [f"-Wl,--graph=magika={MODEL}", "-lcoppice_onnx"]
+    vector_add = compiled(examples / "vector_add/demo.cpp", options=["-fno-exceptions", "-fno-rtti"])
+    for what, arguments, graph, extra in [
+            ("link of vector_add", [*vector_add, *small], [], 60),
+            ("link of magika", [*magika, *small], magika_graph, 60),
+            ("link of magika-static", [*magika, *small, "-static"], magika_graph, 60),
+            ("link without a graph", hello, [], 10),
+            ("link without a graph, static", [*hello, "-static"], [], 10)]:
+        options = ["-fuse-ld=lld", f"-L{BUILD}/lib", "-Wl,--gc-sections", "-o", folder / "program"]
+        ours = [coppice, *link_command(*arguments, *graph, *options)[1:]]
+        theirs = [LLD, *link_command(*arguments, *graph[1:], "-lcoppice", "-Wl,--unresolved-symbols=ignore-all", *options)[1:]]
+        t = run_in_turn(runner, 21, ours=ours, lld=theirs)
+        row(what, t["ours"]["wall"], t["lld"]["wall"], "ms", f"ld.lld + {extra} ms", t["lld"]["wall"] + extra)
+
+
+def main():
+    peer = next(iter(WHEEL.glob("magika-*.data/scripts/magika")), None)
+    if not peer:
+        sys.exit(f"bench: {WHEEL} has no magika-*.data/scripts/magika: run scripts/setup")
+    results = BUILD / "bench"
+    results.mkdir(exist_ok=True)
+    runner = results / "run_in_turn"
+    subprocess.run([CLANG, "-O2", "-nostdlib++", REPOSITORY / "bench/run_in_turn.cpp", "-o", runner], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        bench_runs(runner, peer)
+        bench_sizes(peer, folder)
+        bench_links(runner, folder)
+    (results / "magika.json").write_text(json.dumps({"name": "magika", "processors": os.cpu_count(), "rows": rows}, indent=1) + "\n")
+
+    def number(x, unit):
+        return "" if x is None else f"{x:,.0f}" if unit == "bytes" else f"{x:,.1f}"
+
+    print(f"{'':31}{'ours':>12}{'peer':>12}       {'ratio':>6}  limit")
+    for r in rows:
+        ratio = "" if r["ratio"] is None else f"{r['ratio']:.2f}x"
+        verdict = "" if r["pass"] is None else "pass" if r["pass"] else "FAIL"
+        print(f"{r['what']:31}{number(r['ours'], r['unit']):>12}{number(r['peer'], r['unit']):>12} {r['unit']:6}{ratio:>6}  {r['limit']:16}{verdict}")
+    failed = [r["what"] for r in rows if r["pass"] is False]
+    print(f"written: {results / 'magika.json'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
