@@ -77,13 +77,13 @@ int32_t check(const coppice_context &c, const char *what, const char *does, uint
     begin(c, what, i).text(" has shape ").shape(t->shape, t->ndim).text(", which is negative or too large");
     return bad_shape;
   }
-  if (!is_dense(*t)) {
-    begin(c, what, i).text(" has strides, the graph wants dense, row-major memory");
-    return bad_shape;
-  }
   if (!t->data && bytes) {
     begin(c, what, i).text(" of shape ").shape(t->shape, t->ndim).text(" has no data");
     return failed;
+  }
+  if (!is_dense(*t)) {
+    begin(c, what, i).text(" has strides, the graph wants dense, row-major memory");
+    return bad_shape;
   }
   if (bytes && (reinterpret_cast<uintptr_t>(t->data) + t->byte_offset) % x.element_bytes) {
     begin(c, what, i).text(" is not aligned to its elements, which have ").number(x.element_bytes).text(" bytes");

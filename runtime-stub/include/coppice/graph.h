@@ -85,8 +85,9 @@ void coppice_free(void *);
 #define COPPICE_IMPORT_TEXT_(name, types) "1\0" #name "\0" __FILE__ "\0" COPPICE_STRING(__LINE__) "\0" types
 #define COPPICE_C_IMPORT_GRAPH(name, types)                                                                            \
   COPPICE_C_PLAN_(name)                                                                                                \
-  extern const char coppice_import_##name[sizeof(COPPICE_IMPORT_TEXT_(name, types))] COPPICE_SYMBOL(                   \
-      ".rodata.", "coppice.import." #name) __attribute__((weak));                                                      \
+  extern __attribute__((weak))                                                                                         \
+  const char coppice_import_##name[sizeof(COPPICE_IMPORT_TEXT_(name, types))] COPPICE_SYMBOL(".rodata.",               \
+                                                                                             "coppice.import." #name); \
   const char coppice_import_##name[sizeof(COPPICE_IMPORT_TEXT_(name, types))] = COPPICE_IMPORT_TEXT_(name, types)
 #else
 #include "coppice/argument.h"
@@ -96,7 +97,7 @@ namespace coppice {
 inline const char *last_error() { return coppice_last_error(); }
 
 namespace detail __attribute__((visibility("hidden"))) {
-  template <class G> class graph;
+template <class G> class graph;
 }
 
 /// Memory that the runs of one graph share: `coppice::context c(model); model(c, x, y);`. One thread at a time. False,
@@ -126,150 +127,151 @@ private:
 };
 
 namespace detail __attribute__((visibility("hidden"))) {
-  template <size_t N> struct characters {
-    char text[N];
-  };
-  template <class... P> constexpr void put_list(text & t) {
-    const char *separator = "";
-    (..., (t.put(separator), P::put(t), separator = ", "));
-    t.put('\0');
-  }
+template <size_t N> struct characters {
+  char text[N];
+};
+template <class... P> constexpr void put_list(text &t) {
+  const char *separator = "";
+  (..., (t.put(separator), P::put(t), separator = ", "));
+  t.put('\0');
+}
 
-  /// What a call in the program passes, for the linker to compare with the graph: ABI version, name, types.
-  template <class G, class... Types> constexpr size_t put_call(char *at) {
+/// What a call in the program passes, for the linker to compare with the graph: ABI version, name, types.
+template <class G, class... Types> constexpr size_t put_call(char *at) {
+  text t{at};
+  t.put('1');
+  t.put('\0');
+  t.put(G::spelling());
+  t.put('\0');
+  put_list<Types...>(t);
+  return t.n;
+}
+template <class G, class... Types> constexpr characters<put_call<G, Types...>(nullptr)> call_text() {
+  characters<put_call<G, Types...>(nullptr)> c{};
+  put_call<G, Types...>(c.text);
+  return c;
+}
+template <class G, class... Types>
+struct call_record { // emitted where a call refers to it, and then referred to no more
+  __attribute__((used COPPICE_PLAIN)) static constexpr auto text = call_text<G, Types...>();
+};
+
+/// One tensor of a graph's type void(in<float, 2>, out<float, 2>).
+template <class P> struct declared {
+  static_assert(sizeof(P) == 0,
+                "coppice: the parameters of a graph are coppice::in<T, Rank> and coppice::out<T, Rank>");
+};
+template <bool Out, class T, int Rank> struct declared_tensor {
+  static constexpr bool out = Out;
+  static constexpr int rank = Rank;
+  using element = T;
+};
+template <class T, int Rank> struct declared<in<T, Rank>> : declared_tensor<false, T, Rank> {};
+template <class T, int Rank> struct declared<out<T, Rank>> : declared_tensor<true, T, Rank> {};
+
+template <class P, class Type> constexpr bool check_argument() {
+  using D = declared<P>;
+  static_assert(!D::out || Type::writable, "coppice: a result of the graph is written, this argument is const");
+  static_assert(!Type::known || std::is_same_v<typename D::element, any_dtype> ||
+                    std::is_same_v<typename D::element, typename Type::element>,
+                "coppice: the elements of this argument have another type than the graph declares");
+  static_assert(D::rank < 0 || Type::rank < 0 || D::rank == Type::rank,
+                "coppice: this argument has another rank than the graph declares");
+  return true;
+}
+
+/// The declared type of a graph: `void`, not known, or `void(in<…>…, out<…>…)`.
+template <class F> struct graph_type {
+  static_assert(sizeof(F) == 0,
+                "coppice: the type of a graph is void(coppice::in<T, Rank>..., coppice::out<T, Rank>...)");
+};
+template <> struct graph_type<void> {
+  template <class... Types> static constexpr bool check() { return true; }
+};
+template <class... P> struct graph_type<void(P...)> {
+  static constexpr bool results_last() {
+    bool out = false, sorted = true;
+    ((sorted = sorted && (declared<P>::out || !out), out = out || declared<P>::out), ...);
+    return sorted;
+  }
+  static_assert(results_last(), "coppice: the results of a graph, out<>, stand after its arguments, in<>");
+  template <class... Types> static constexpr bool check() {
+    static_assert(sizeof...(Types) == sizeof...(P),
+                  "coppice: a call passes as many tensors as the graph declares, its arguments and then its results");
+    if constexpr (sizeof...(Types) == sizeof...(P))
+      return (check_argument<P, Types>() && ...);
+    else
+      return false;
+  }
+  static constexpr size_t put(char *at, const char *name, const char *file, unsigned line) {
     text t{at};
     t.put('1');
     t.put('\0');
-    t.put(G::spelling());
+    t.put(name);
     t.put('\0');
-    put_list<Types...>(t);
+    t.put(file);
+    t.put('\0');
+    t.number(line);
+    t.put('\0');
+    put_list<parameter<P>...>(t);
     return t.n;
   }
-  template <class G, class... Types> constexpr characters<put_call<G, Types...>(nullptr)> call_text() {
-    characters<put_call<G, Types...>(nullptr)> c{};
-    put_call<G, Types...>(c.text);
+  template <size_t N> static constexpr characters<N> record(const char *name, const char *file, unsigned line) {
+    characters<N> c{};
+    put(c.text, name, file, line);
     return c;
   }
-  template <class G, class... Types>
-  struct call_record { // emitted where a call refers to it, and then referred to no more
-    __attribute__((used COPPICE_PLAIN)) static constexpr auto text = call_text<G, Types...>();
-  };
+};
 
-  /// One tensor of a graph's type void(in<float, 2>, out<float, 2>).
-  template <class P> struct declared {
-    static_assert(sizeof(P) == 0,
-                  "coppice: the parameters of a graph are coppice::in<T, Rank> and coppice::out<T, Rank>");
-  };
-  template <bool Out, class T, int Rank> struct declared_tensor {
-    static constexpr bool out = Out;
-    static constexpr int rank = Rank;
-    using element = T;
-  };
-  template <class T, int Rank> struct declared<in<T, Rank>> : declared_tensor<false, T, Rank> {};
-  template <class T, int Rank> struct declared<out<T, Rank>> : declared_tensor<true, T, Rank> {};
+template <class A> using argument_of = argument<std::remove_reference_t<A>>;
+template <class... A> inline constexpr bool is_untyped = false;
+template <class A, class N>
+inline constexpr bool is_untyped<A, N> =
+    std::is_convertible_v<A, DLTensor *const *> && std::is_convertible_v<N, uint32_t>;
 
-  template <class P, class Type> constexpr bool check_argument() {
-    using D = declared<P>;
-    static_assert(!D::out || Type::writable, "coppice: a result of the graph is written, this argument is const");
-    static_assert(!Type::known || std::is_same_v<typename D::element, any_dtype> ||
-                      std::is_same_v<typename D::element, typename Type::element>,
-                  "coppice: the elements of this argument have another type than the graph declares");
-    static_assert(D::rank < 0 || Type::rank < 0 || D::rank == Type::rank,
-                  "coppice: this argument has another rank than the graph declares");
-    return true;
+inline uint32_t next(uint32_t &i) { return i++; }
+struct run { // braces, unlike parentheses, evaluate their arguments from left to right
+  status outcome;
+  template <class... A> run(const coppice_plan *plan, coppice_context *const *c, A &&...a) {
+    DLTensor *all[] = {a.get()..., nullptr};
+    outcome = status(c ? coppice_run_in(*c, all, sizeof...(A)) : coppice_run(plan, all, sizeof...(A)));
+    (..., a.done(outcome));
   }
+};
 
-  /// The declared type of a graph: `void`, not known, or `void(in<…>…, out<…>…)`.
-  template <class F> struct graph_type {
-    static_assert(sizeof(F) == 0,
-                  "coppice: the type of a graph is void(coppice::in<T, Rank>..., coppice::out<T, Rank>...)");
-  };
-  template <> struct graph_type<void> {
-    template <class... Types> static constexpr bool check() { return true; }
-  };
-  template <class... P> struct graph_type<void(P...)> {
-    static constexpr bool results_last() {
-      bool out = false, sorted = true;
-      ((sorted = sorted && (declared<P>::out || !out), out = out || declared<P>::out), ...);
-      return sorted;
-    }
-    static_assert(results_last(), "coppice: the results of a graph, out<>, stand after its arguments, in<>");
-    template <class... Types> static constexpr bool check() {
-      static_assert(sizeof...(Types) == sizeof...(P),
-                    "coppice: a call passes as many tensors as the graph declares, its arguments and then its results");
-      if constexpr (sizeof...(Types) == sizeof...(P))
-        return (check_argument<P, Types>() && ...);
-      else
-        return false;
-    }
-    static constexpr size_t put(char *at, const char *name, const char *file, unsigned line) {
-      text t{at};
-      t.put('1');
-      t.put('\0');
-      t.put(name);
-      t.put('\0');
-      t.put(file);
-      t.put('\0');
-      t.number(line);
-      t.put('\0');
-      put_list<parameter<P>...>(t);
-      return t.n;
-    }
-    template <size_t N> static constexpr characters<N> record(const char *name, const char *file, unsigned line) {
-      characters<N> c{};
-      put(c.text, name, file, line);
-      return c;
-    }
-  };
+/// What the macros below define under the name of the graph. `G` is their tag.
+template <class G> class graph {
+public:
+  /// Arguments and results as DLTensors, see coppice_run.
+  status operator()(DLTensor *const *all, uint32_t count) const { return status(coppice_run(G::plan(), all, count)); }
+  status operator()(context &c, DLTensor *const *all, uint32_t count) const {
+    return status(coppice_run_in(c.of(G::plan()), all, count));
+  }
+  /// Arguments, then results, in C++ types: see docs/calling-graphs.md.
+  template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(A &&...a) const {
+    return call(nullptr, a...);
+  }
+  template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(context &c, A &&...a) const {
+    coppice_context *of_this = c.of(G::plan());
+    return call(&of_this, a...);
+  }
+  static const coppice_plan *plan() { return G::plan(); }
 
-  template <class A> using argument_of = argument<std::remove_reference_t<A>>;
-  template <class... A> inline constexpr bool is_untyped = false;
-  template <class A, class N>
-  inline constexpr bool is_untyped<A, N> =
-      std::is_convertible_v<A, DLTensor *const *> && std::is_convertible_v<N, uint32_t>;
+private:
+  template <class... A> static status call(coppice_context *const *c, A &...a) {
+    static_assert(graph_type<typename G::type>::template check<typename argument_of<A>::type...>());
+    (void)&call_record<G, typename argument_of<A>::type...>::text;
+    const coppice_plan *p = G::plan();
+    [[maybe_unused]] const uint32_t arguments = coppice_argument_count(p);
+    [[maybe_unused]] uint32_t i = 0;
+    return run{p, c, argument_of<A>(a, next(i) >= arguments)...}.outcome;
+  }
+};
 
-  struct run { // braces, unlike parentheses, evaluate their arguments from left to right
-    status outcome;
-    template <class... A> run(const coppice_plan *plan, coppice_context *const *c, A &&...a) {
-      DLTensor *all[] = {a.get()..., nullptr};
-      outcome = status(c ? coppice_run_in(*c, all, sizeof...(A)) : coppice_run(plan, all, sizeof...(A)));
-      (..., a.done(outcome));
-    }
-  };
-
-  /// What the macros below define under the name of the graph. `G` is their tag.
-  template <class G> class graph {
-  public:
-    /// Arguments and results as DLTensors, see coppice_run.
-    status operator()(DLTensor *const *all, uint32_t count) const { return status(coppice_run(G::plan(), all, count)); }
-    status operator()(context &c, DLTensor *const *all, uint32_t count) const {
-      return status(coppice_run_in(c.of(G::plan()), all, count));
-    }
-    /// Arguments, then results, in C++ types: see docs/calling-graphs.md.
-    template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(A &&...a) const {
-      return call(nullptr, a...);
-    }
-    template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(context &c, A &&...a) const {
-      coppice_context *of_this = c.of(G::plan());
-      return call(&of_this, a...);
-    }
-    static const coppice_plan *plan() { return G::plan(); }
-
-  private:
-    template <class... A> static status call(coppice_context *const *c, A &...a) {
-      static_assert(graph_type<typename G::type>::template check<typename argument_of<A>::type...>());
-      (void)&call_record<G, typename argument_of<A>::type...>::text;
-      const coppice_plan *p = G::plan();
-      [[maybe_unused]] const uint32_t arguments = coppice_argument_count(p);
-      [[maybe_unused]] uint32_t i = 0;
-      return run{p, c, argument_of<A>(a, i++ >= arguments)...}.outcome;
-    }
-  };
-
-  template <uint64_t> struct graph_name {};
-  template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang drops one of two and says nothing
-    friend constexpr void one_graph_twice_in_a_file(graph_name<Hash>) {}
-  };
+template <uint64_t> struct graph_name {};
+template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang drops one of two and says nothing
+  friend constexpr void one_graph_twice_in_a_file(graph_name<Hash>) {}
+};
 } // namespace detail
 } // namespace coppice
 
@@ -309,7 +311,9 @@ namespace detail __attribute__((visibility("hidden"))) {
   using import_of_##name = ::coppice::detail::graph_type<graph_##name::type>;                                          \
   using import_record_of_##name =                                                                                      \
       ::coppice::detail::characters<import_of_##name::put(nullptr, #name, __FILE__, __LINE__)>;                        \
-  COPPICE_GLOBAL(const import_record_of_##name coppice_import_##name, ".rodata.", "coppice.import." #name)             \
+  COPPICE_GLOBAL(__attribute__((weak)) /* in each file that includes it */                                             \
+                 const import_record_of_##name coppice_import_##name,                                                  \
+                 ".rodata.", "coppice.import." #name)                                                                  \
   constexpr import_record_of_##name coppice_import_##name =                                                            \
       import_of_##name::record<sizeof(import_record_of_##name)>(#name, __FILE__, __LINE__);                            \
   }                                                                                                                    \
