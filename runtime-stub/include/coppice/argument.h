@@ -127,6 +127,10 @@ template <class A, class> struct argument {
   static_assert(sizeof(A) == 0,
                 "coppice: an argument of a graph is coppice::borrow(data, dims...), a coppice::tensor, an array or a "
                 "container of numbers with data() and size(), a view of a kernel, or a DLTensor");
+  using type = unknown_type; // no further errors
+  argument(A &, bool);
+  DLTensor *get();
+  void done(status);
 };
 template <> struct argument<DLTensor> {
   using type = unknown_type;

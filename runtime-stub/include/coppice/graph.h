@@ -181,10 +181,7 @@ template <class P, class Type> constexpr bool check_argument() {
 }
 
 /// The declared type of a graph: `void`, not known, or `void(in<…>…, out<…>…)`.
-template <class F> struct graph_type {
-  static_assert(sizeof(F) == 0,
-                "coppice: the type of a graph is void(coppice::in<T, Rank>..., coppice::out<T, Rank>...)");
-};
+template <class F> struct graph_type;
 template <> struct graph_type<void> {
   template <class... Types> static constexpr bool check() { return true; }
 };
@@ -223,11 +220,20 @@ template <class... P> struct graph_type<void(P...)> {
   }
 };
 
+template <class F> struct graph_type : graph_type<void()> {
+  static_assert(std::is_void_v<F>,
+                "coppice: the type of a graph is void(coppice::in<T, Rank>..., coppice::out<T, Rank>...)");
+};
+
 template <class A> using argument_of = argument<std::remove_reference_t<A>>;
 template <class... A> inline constexpr bool is_untyped = false;
 template <class A, class N>
 inline constexpr bool is_untyped<A, N> =
     std::is_convertible_v<A, DLTensor *const *> && std::is_convertible_v<N, uint32_t>;
+
+template <class... A> inline constexpr bool is_in_context = false;
+template <class C, class... A>
+inline constexpr bool is_in_context<C, A...> = std::is_same_v<std::remove_reference_t<C>, context>;
 
 inline uint32_t next(uint32_t &i) { return i++; }
 struct run { // braces, unlike parentheses, evaluate their arguments from left to right
@@ -248,7 +254,8 @@ public:
     return status(coppice_run_in(c.of(G::plan()), all, count));
   }
   /// Arguments, then results, in C++ types: see docs/calling-graphs.md.
-  template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(A &&...a) const {
+  template <class... A, std::enable_if_t<!is_untyped<A...> && !is_in_context<A...>, int> = 0>
+  status operator()(A &&...a) const {
     return call(nullptr, a...);
   }
   template <class... A, std::enable_if_t<!is_untyped<A...>, int> = 0> status operator()(context &c, A &&...a) const {
@@ -268,6 +275,16 @@ private:
   }
 };
 
+template <class T> constexpr bool is_in_anonymous_namespace() { // its symbols would be local, or left out altogether
+  const char *here = __PRETTY_FUNCTION__;
+  for (; *here; ++here) {
+    const char *a = here, *gcc = "{anonymous}", *clang = "(anonymous namespace)";
+    for (; *gcc && *a == *gcc; ++a) ++gcc;
+    for (a = here; *clang && *a == *clang; ++a) ++clang;
+    if (!*gcc || !*clang) return true;
+  }
+  return false;
+}
 template <uint64_t> struct graph_name {};
 template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang drops one of two and says nothing
   friend constexpr void one_graph_twice_in_a_file(graph_name<Hash>) {}
@@ -289,6 +306,8 @@ template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang
       return plan;                                                                                                     \
     }                                                                                                                  \
   };                                                                                                                   \
+  static_assert(!::coppice::detail::is_in_anonymous_namespace<graph_##name>(),                                         \
+                "coppice: a graph stands in no anonymous namespace");                                                  \
   static_assert(sizeof(::coppice::detail::graph_claim<::coppice::detail::hash(#name), graph_##name>) > 0, "");         \
   }                                                                                                                    \
   [[maybe_unused]] inline constexpr ::coppice::detail::graph<coppice_graph_belongs_at_namespace_scope::graph_##name>   \
