@@ -18,11 +18,11 @@ enum class Severity { Error, Warning, Note };
 
 /// Where something is. Parts that are not known are empty or 0.
 struct Place {
-  std::string file;               ///< as the user wrote it; "libk.a(member.o)" for archive members
+  std::string file = {};          ///< as the user wrote it; "libk.a(member.o)" for archive members
   unsigned line = 0, column = 0;  ///< both from 1
-  std::string node;               ///< name of a graph node, where the file has no lines
-  std::optional<uint64_t> offset; ///< bytes from the start of the file
-  std::string snippet;            ///< the text of the line, to show under the message with a caret at `column`
+  std::string node = {};          ///< name of a graph node, where the file has no lines
+  std::optional<uint64_t> offset = {}; ///< bytes from the start of the file
+  std::string snippet = {};       ///< the text of the line, to show under the message with a caret at `column`
   /// "sum.mlir:4:8", "model.onnx: node \"/encoder/Conv_3\"", "lib.a: offset 132".
   std::string str() const;
 };

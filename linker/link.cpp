@@ -1,16 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/link.h"
+#include "analysis/graph/kernel_index.h"
+#include "analysis/reach/resolve_symbols.h"
 #include "linker/command_line.h"
+#include "linker/graphs.h"
+#include "linker/inputs.h"
 #include "linker/installation.h"
+#include "linker/link_report.h"
 #include "linker/lld.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace coppice {
+namespace {
 
-int link(ArrayRef<const char *> arguments, const Installation &, raw_ostream &out, raw_ostream &err) {
-  return runLld(arguments, {}, out, err);
+// Does anything on the command line have to do with graphs? String tables only: a link without a graph starts at once.
+bool mentionsGraphs(const std::vector<InputFile> &inputs) {
+  return any_of(inputs, [](const InputFile &input) {
+    return input.kind != InputKind::Shared && input.kind != InputKind::Other &&
+           (mentionsSymbol(input.ref(), "coppice.graph.") || mentionsSymbol(input.ref(), "coppice.import.") ||
+            mentionsSymbol(input.ref(), "coppice.plan."));
+  });
+}
+
+/// What lld gets besides the user's own arguments.
+struct Additions {
+  std::vector<std::string> arguments; // after the user's
+  std::vector<std::string> first;     // before them
+  std::vector<MemoryInput> memory;
+};
+
+// Plans of graphs in source files are lazy: the object that holds the graph decides by being extracted or not.
+void addPlans(CompiledGraphs &graphs, Additions &additions) {
+  StringSet<> names;
+  std::vector<std::string> lazy;
+  for (CompiledGraph &graph : graphs.graphs) {
+    MemoryInput input;
+    input.isFile = graph.fromFlag && names.insert(graph.file).second;
+    graph.objectName = input.isFile ? graph.file : graph.file + ":(graph " + graph.name + ")";
+    input.name = graph.objectName;
+    input.contents = graph.object.object->getBuffer();
+    if (input.isFile) input.alsoReads = graph.filesRead;
+    additions.memory.push_back(input);
+    (graph.fromFlag ? additions.arguments : lazy).push_back(graph.objectName);
+  }
+  if (!lazy.empty()) {
+    additions.arguments.push_back("--start-lib");
+    additions.arguments.insert(additions.arguments.end(), lazy.begin(), lazy.end());
+    additions.arguments.push_back("--end-lib");
+  }
+}
+
+// Where two archives define a chosen kernel under one symbol, the first on the command line would win. The chosen member
+// goes in front as an object of its own; its archive has then nothing left to add.
+void addPreferredMembers(const CompiledGraphs &graphs, const KernelIndex &index, Additions &additions) {
+  StringSet<> added;
+  for (const KernelDescriptor *k : graphs.descriptors) {
+    if (!k->inArchive || !index.isDefinedTwice(k->symbol) || !added.insert(k->object.name).second) continue;
+    additions.memory.push_back({k->object.name, k->object.buffer.getBuffer(), false, {}});
+    additions.first.push_back(k->object.name);
+  }
+}
+
+void keepByHand(const LinkOptions &options, const KernelIndex &index, Additions &additions, Diagnostics &diagnostics) {
+  for (const std::string &glob : options.keepKernels) {
+    std::vector<std::string> symbols = index.matching(glob);
+    if (symbols.empty())
+      diagnostics.error("COP108", "--keep-kernel=" + glob + " matches no kernel of this link", {},
+                        "coppice inspect LIBRARY lists the kernels of a library");
+    for (const std::string &symbol : symbols) {
+      additions.arguments.push_back("-u");
+      additions.arguments.push_back(symbol);
+    }
+  }
+  for (const auto &[op, library] : options.preferKernels) {
+    bool known = any_of(index.libraries(), [&](const KernelLibrary &l) {
+      return l.path == library || sys::path::filename(l.path) == library;
+    });
+    if (!known)
+      diagnostics.error("COP108", "--prefer-kernel=" + op + "=" + library + ": no library of this link has kernels and that name",
+                        {}, "name an archive as it stands on the command line, or its file name: lib….a");
+  }
+}
+
+bool hasCoppiceLibrary(const CommandLine &commandLine) {
+  return any_of(commandLine.inputs, [](const InputArgument &i) { return i.library && StringRef(i.value).starts_with("coppice"); });
+}
+
+class Printer {
+public:
+  Printer(const CommandLine &commandLine, raw_ostream &err) : commandLine(commandLine), err(err) {}
+  void print(const Diagnostics &diagnostics) {
+    if (commandLine.options.jsonDiagnostics) printJson(err, diagnostics.all());
+    else printText(err, diagnostics.all(), "ld.coppice", commandLine.colour.value_or(err.has_colors()));
+  }
+
+private:
+  const CommandLine &commandLine;
+  raw_ostream &err;
+};
+
+} // namespace
+
+int link(ArrayRef<const char *> arguments, const Installation &installation, raw_ostream &out, raw_ostream &err) {
+  BumpPtrAllocator allocator;
+  StringSaver saver(allocator);
+  Diagnostics diagnostics;
+  CommandLine commandLine = parseCommandLine(arguments, saver, diagnostics);
+  Printer printer(commandLine, err);
+  if (diagnostics.hasErrors()) {
+    printer.print(diagnostics);
+    return 1;
+  }
+  const LinkOptions &options = commandLine.options;
+
+  // --version and --help are lld's. -r compiles nothing: what is relocatable stays so, graphs included.
+  if (commandLine.noGraphWork || commandLine.relocatable) {
+    int code = runLld(commandLine.forLld, {}, out, err);
+    if (is_contained(map_range(arguments, [](const char *a) { return StringRef(a); }), "--help")) out << "\n" << linkFlagsHelp;
+    return code;
+  }
+
+  // Our libraries are found as if their folder were on every command line that names one of them.
+  std::string ownLibraries = "-L" + installation.libraryDirectory;
+  if (hasCoppiceLibrary(commandLine)) {
+    commandLine.libraryPaths.push_back(installation.libraryDirectory);
+    commandLine.forLld.push_back(ownLibraries.c_str());
+  }
+
+  std::vector<InputFile> inputs = openInputs(commandLine, diagnostics);
+  if (!options.any && !mentionsGraphs(inputs)) // what openInputs did not like, lld likes no better
+    return runLld(commandLine.forLld, {}, out, err);
+
+  // The runtime is there for whoever calls a graph; an archive of which nothing is used adds nothing.
+  std::string runtime = installation.libraryDirectory + "/libcoppice.a";
+  if (auto file = openInputFile(runtime)) {
+    inputs.push_back(std::move(*file));
+  } else {
+    consumeError(file.takeError());
+    diagnostics.error("COP302", "Coppice's own runtime is missing: " + runtime, {}, "install Coppice again, or build the target coppice_runtime");
+  }
+  if (diagnostics.hasErrors()) {
+    printer.print(diagnostics);
+    return 1;
+  }
+
+  // Beyond this point the inputs do not change.
+  SymbolResolution resolution(inputs);
+  for (const std::string &name : commandLine.undefined) cantFail(resolution.require(name));
+  if (Error error = resolution.run()) diagnostics.error("COP302", toString(std::move(error)));
+  KernelIndex index(inputs, diagnostics);
+
+  CompiledGraphs graphs;
+  if (!diagnostics.hasErrors()) graphs = compileGraphs(options, resolution, index, diagnostics);
+  Additions additions;
+  if (!diagnostics.hasErrors()) {
+    addPlans(graphs, additions);
+    addPreferredMembers(graphs, index, additions);
+    keepByHand(options, index, additions, diagnostics);
+    warnSharedSections(graphs, index, diagnostics);
+  }
+  if (options.weightsFile && !diagnostics.hasErrors()) {
+    if (graphs.graphs.size() != 1)
+      diagnostics.error("COP301", "--weights=FILE is for one graph, this program has " + std::to_string(graphs.graphs.size()), {},
+                        "link the graphs into programs of their own, or embed the weights");
+    else if (Error error = writeWeightsFile(graphs.graphs[0].plan, graphs.graphs[0].object.weightsHash, *options.weightsFile))
+      diagnostics.error("COP303", "cannot write '" + *options.weightsFile + "': " + toString(std::move(error)));
+  }
+  printer.print(diagnostics);
+  if (diagnostics.hasErrors()) return 1; // before anything is written
+
+  // Beyond this point nothing of ours can fail: lld writes the output, or says why not.
+  std::vector<const char *> lldArguments;
+  for (const std::string &a : additions.first) lldArguments.push_back(a.c_str());
+  lldArguments.insert(lldArguments.end(), commandLine.forLld.begin(), commandLine.forLld.end());
+  for (const char *a : {"--gc-sections", "--push-state", "--no-whole-archive", "--format=default"}) lldArguments.push_back(a);
+  for (const std::string &a : additions.arguments) lldArguments.push_back(a.c_str());
+  lldArguments.push_back(runtime.c_str());
+  lldArguments.push_back("--pop-state");
+  int code = runLld(lldArguments, additions.memory, out, err);
+  if (code) return code;
+
+  if (options.printKernels) printKernels(out, graphs);
+  if (options.sizeSummary) printSizeSummary(out, graphs, index, commandLine.output);
+  return 0;
 }
 
 } // namespace coppice

@@ -33,6 +33,7 @@ std::optional<MemoryBufferRef> PASTE(__wrap_, READ_FILE)(lld::elf::Ctx &ctx, Str
   if (it == currentInputs->end()) return PASTE(__real_, READ_FILE)(ctx, path);
   const coppice::MemoryInput &input = it->second;
   if (input.isFile && !PASTE(__real_, READ_FILE)(ctx, path)) return std::nullopt;
+  for (const std::string &other : input.alsoReads) (void)PASTE(__real_, READ_FILE)(ctx, other);
   return MemoryBufferRef(input.contents, it->first());
 }
 

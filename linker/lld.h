@@ -17,6 +17,7 @@ struct MemoryInput {
   std::string name;         ///< what stands in lld's arguments, and what lld calls it
   llvm::StringRef contents; ///< an object; not owned
   bool isFile = false;      ///< `name` is also a file that is read: it is listed as a dependency and goes into --reproduce
+  std::vector<std::string> alsoReads = {}; ///< further files of that kind: external data of a model
 };
 
 /// Runs ld.lld with `arguments` (without the program's name), once at a time. Returns its exit code.

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "linker/graphs.h"
+#include "analysis/graph/check_types.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+#include <map>
+
+using namespace llvm;
+
+namespace coppice {
+namespace {
+
+std::string planSymbol(StringRef graph) { return ("coppice.plan." + graph + ".needs_fuse_ld_coppice").str(); }
+
+bool isName(StringRef name) {
+  return !name.empty() && !isDigit(name[0]) && all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
+}
+
+class Compiler {
+public:
+  Compiler(const LinkOptions &options, SymbolResolution &resolution, KernelIndex &index, Diagnostics &diagnostics)
+      : options(options), resolution(resolution), index(index), diagnostics(diagnostics) {}
+
+  CompiledGraphs run() {
+    // Each round may extract members with further graphs; a graph is compiled once, so this ends.
+    bool changed = true;
+    while (changed && !stopped) {
+      changed = readNewRecords();
+      if (!bindFlags()) break;
+      for (size_t i = 0; i < records.graphs.size(); ++i) {
+        const GraphRecord &record = records.graphs[i];
+        if (done.contains(record.name) || !resolution.isReferenced(planSymbol(record.name))) continue;
+        if (flagGraphs.count(record.name)) continue; // reported below
+        changed = true;
+        done.insert(record.name);
+        compileText(record);
+      }
+      for (auto &[name, argument] : flagGraphs) {
+        if (done.contains(name) || !resolution.isReferenced(planSymbol(name))) continue;
+        changed = true;
+        done.insert(name);
+        compileFile(name, *argument);
+      }
+    }
+    reportLeftovers();
+    for (CompiledGraph &graph : result.graphs)
+      for (const PlanOp &op : graph.plan.ops)
+        if (op.choice)
+          for (const KernelDescriptor *k : op.choice->kernels)
+            if (used.insert(k->symbol).second) result.descriptors.push_back(k);
+    llvm::sort(result.descriptors, [](auto *a, auto *b) { return a->symbol < b->symbol; });
+    for (const KernelDescriptor *k : result.descriptors) result.usedKernels.push_back(k->symbol);
+    return std::move(result);
+  }
+
+private:
+  bool readNewRecords() {
+    bool any = false;
+    // linked() may grow while plans are added, never here.
+    for (; objectsRead < resolution.linked().size(); ++objectsRead) {
+      size_t before = records.graphs.size();
+      if (Error error = readGraphRecords(resolution.linked()[objectsRead], records)) {
+        diagnostics.error("COP302", toString(std::move(error)));
+        stopped = true;
+        return false;
+      }
+      any = true;
+      for (size_t i = before; i < records.graphs.size(); ++i) {
+        auto [it, isNew] = graphOwner.try_emplace(records.graphs[i].name, i);
+        if (!isNew && records.graphs[it->second].object != records.graphs[i].object) {
+          const GraphRecord &first = records.graphs[it->second], &second = records.graphs[i];
+          Diagnostic d;
+          d.code = "COP210";
+          d.message = "two graphs have the name '" + first.name + "'";
+          d.place = {.file = first.file, .line = first.line};
+          d.notes.push_back({"the other one is here", {.file = second.file, .line = second.line}});
+          d.help = "give one of them another name";
+          diagnostics.report(std::move(d));
+          stopped = true;
+        }
+      }
+    }
+    return any;
+  }
+
+  // --graph=FILE without a name is for the one import that no other flag names, else for the file's stem.
+  bool bindFlags() {
+    for (const GraphArgument &argument : options.graphs) {
+      if (bound.count(&argument)) continue;
+      std::string name = argument.name;
+      if (name.empty()) {
+        StringSet<> open;
+        for (const ImportRecord &record : records.imports)
+          if (!graphOwner.count(record.name) &&
+              none_of(options.graphs, [&](const GraphArgument &a) { return a.name == record.name; }))
+            open.insert(record.name);
+        std::string stem = sys::path::stem(argument.file).str();
+        for (char &c : stem)
+          if (!isAlnum(c)) c = '_';
+        if (open.size() == 1 && options.graphs.size() == 1) name = open.begin()->getKey().str();
+        else if (open.contains(stem)) name = stem;
+        else continue; // perhaps a later round extracts the import
+      }
+      if (!isName(name)) {
+        diagnostics.error("COP301", "bad option '--graph=" + name + "=" + argument.file + "': '" + name +
+                                        "' is not a name that COPPICE_IMPORT_GRAPH can have",
+                          {}, "write a C++ identifier before the '='");
+        return false;
+      }
+      auto [it, isNew] = flagGraphs.try_emplace(name, &argument);
+      auto owner = graphOwner.find(name);
+      if (!isNew || owner != graphOwner.end()) {
+        Diagnostic d;
+        d.code = "COP210";
+        d.message = "two graphs have the name '" + name + "'";
+        d.place = {.file = argument.file};
+        if (isNew) {
+          const GraphRecord &record = records.graphs[owner->second];
+          d.notes.push_back({"the other one is here", {.file = record.file, .line = record.line}});
+        } else {
+          d.notes.push_back({"the other one is here", {.file = it->second->file}});
+        }
+        d.help = "give one of them another name: --graph=NAME=" + argument.file;
+        diagnostics.report(std::move(d));
+        return false;
+      }
+      bound.insert(&argument);
+    }
+    return true;
+  }
+
+  mlir::MLIRContext &context() {
+    if (!result.context) result.context = makeGraphContext();
+    return *result.context;
+  }
+
+  void compileText(const GraphRecord &record) {
+    // Before the first newline the text shares a line with the macro; where that begins only the source file says.
+    TextOrigin origin{record.file, record.line, columnOfText(record)};
+    auto buffer = MemoryBuffer::getMemBufferCopy(record.text, record.file);
+    ImportedGraph imported = importMlir(buffer->getMemBufferRef(), context(), diagnostics, &origin);
+    result.files.push_back(std::move(buffer));
+    compile(record.name, record.file, false, std::move(imported));
+  }
+
+  static unsigned columnOfText(const GraphRecord &record) {
+    auto file = MemoryBuffer::getFile(record.file);
+    if (!file) return 1;
+    StringRef rest = (*file)->getBuffer();
+    for (unsigned line = 1; line < record.line; ++line) rest = rest.split('\n').second;
+    StringRef line = rest.split('\n').first;
+    size_t raw = line.find("R\""), open = raw == StringRef::npos ? raw : line.find('(', raw);
+    return open == StringRef::npos ? 1 : unsigned(open) + 2;
+  }
+
+  void compileFile(const std::string &name, const GraphArgument &argument) {
+    auto buffer = MemoryBuffer::getFile(argument.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!buffer) {
+      diagnostics.error("COP302", "cannot open graph '" + argument.file + "': " + buffer.getError().message(), {},
+                        "check the path given to --graph");
+      return;
+    }
+    ImportedGraph imported;
+    switch (identifyGraph((*buffer)->getMemBufferRef())) {
+    case GraphFormat::Onnx: imported = importOnnx((*buffer)->getMemBufferRef(), context(), diagnostics); break;
+    case GraphFormat::MlirText:
+    case GraphFormat::MlirBytecode: imported = importMlir((*buffer)->getMemBufferRef(), context(), diagnostics); break;
+    case GraphFormat::Unknown:
+      diagnostics.error("COP201", (*buffer)->getBufferSize() ? "this is not a graph: neither MLIR text, MLIR bytecode nor an ONNX model"
+                                                             : "this graph is empty: the file has 0 bytes",
+                        {.file = argument.file}, "give an .onnx, .mlir or .mlirbc file to --graph");
+      break;
+    }
+    result.files.push_back(std::move(*buffer));
+    compile(name, argument.file, true, std::move(imported));
+  }
+
+  void compile(const std::string &name, const std::string &file, bool fromFlag, ImportedGraph imported) {
+    if (!imported.module) return; // reported
+    result.imported.push_back(std::move(imported));
+    mlir::ModuleOp module = *result.imported.back().module;
+    mlir::FunctionOpInterface function = graphFunction(module);
+    if (!function) {
+      diagnostics.error("COP202", "graph '" + name + "' has no public function with a body", {.file = file},
+                        "write the graph as func.func @" + name + "(...)");
+      return;
+    }
+    result.resolved.push_back({name, module});
+    ResolvedGraph &resolved = result.resolved.back();
+    ResolveOptions resolveOptions{options.cpuLevels, options.preferKernels};
+    bool ok = resolveKernels(resolved, index, resolveOptions, diagnostics);
+    size_t before = diagnostics.all().size();
+    checkTypes(name, function, records, diagnostics);
+    if (!ok || diagnostics.all().size() != before) return;
+    auto plan = buildPlan(resolved, file, diagnostics);
+    if (!plan) return;
+    for (const PlanOp &op : plan->ops)
+      if (op.choice)
+        for (const KernelDescriptor *k : op.choice->kernels)
+          if (Error error = resolution.require(k->symbol)) {
+            diagnostics.error("COP302", toString(std::move(error)));
+            stopped = true;
+            return;
+          }
+    PlanObjectOptions objectOptions{options.stripGraph, options.weightsFile.value_or("")};
+    auto object = writePlanObject(*plan, module, objectOptions);
+    if (!object) {
+      diagnostics.error("COP202", toString(object.takeError()), {.file = file});
+      return;
+    }
+    CompiledGraph compiled;
+    compiled.name = name;
+    compiled.file = file;
+    compiled.fromFlag = fromFlag;
+    compiled.filesRead = result.imported.back().filesRead;
+    compiled.plan = std::move(*plan);
+    compiled.object = std::move(*object);
+    result.graphs.push_back(std::move(compiled));
+  }
+
+  void reportLeftovers() {
+    if (stopped || diagnostics.hasErrors()) return;
+    for (const ImportRecord &record : records.imports) {
+      if (done.contains(record.name) || !resolution.isReferenced(planSymbol(record.name))) continue;
+      Diagnostic d;
+      d.code = "COP209";
+      d.message = "the program imports graph '" + record.name + "', and no --graph gives it";
+      d.place = {.file = record.file, .line = record.line};
+      d.help = "add --graph=" + record.name + "=FILE (through a compiler: -Wl,--graph=" + record.name + "=FILE)";
+      diagnostics.report(std::move(d));
+    }
+    for (const GraphArgument &argument : options.graphs) {
+      auto used = find_if(flagGraphs, [&](auto &entry) { return entry.second == &argument; });
+      if (used != flagGraphs.end() && done.contains(used->first)) continue;
+      Diagnostic d;
+      d.code = "COP203";
+      d.message = "nothing refers to the graph '" + (argument.name.empty() ? argument.file : argument.name) + "'";
+      d.place = {.file = argument.file};
+      std::string imports;
+      for (const ImportRecord &record : records.imports) imports += (imports.empty() ? "" : ", ") + record.name;
+      d.notes.push_back({imports.empty() ? "the program imports no graph" : "the program imports " + imports, {}});
+      d.help = imports.empty()
+                   ? "write COPPICE_IMPORT_GRAPH(" + (isName(argument.name) ? argument.name : std::string("NAME")) +
+                         ", void(coppice::in<float, 2>, coppice::out<float, 2>)); in the program and call it"
+                   : "write --graph=" + records.imports.front().name + "=" + argument.file + ", or leave the flag out";
+      diagnostics.report(std::move(d));
+    }
+  }
+
+  const LinkOptions &options;
+  SymbolResolution &resolution;
+  KernelIndex &index;
+  Diagnostics &diagnostics;
+  CompiledGraphs result;
+  GraphRecords records;
+  size_t objectsRead = 0;
+  StringSet<> done, used;
+  std::map<std::string, const GraphArgument *> flagGraphs; // sorted: graphs are compiled in this order
+  std::set<const GraphArgument *> bound;
+  std::map<std::string, size_t> graphOwner;
+  bool stopped = false;
+};
+
+} // namespace
+
+CompiledGraphs compileGraphs(const LinkOptions &options, SymbolResolution &resolution, KernelIndex &index,
+                             Diagnostics &diagnostics) {
+  return Compiler(options, resolution, index, diagnostics).run();
+}
+
+} // namespace coppice

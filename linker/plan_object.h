@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A compiled graph as an object file in memory.
+#pragma once
+#include "analysis/graph/plan.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace coppice {
+
+struct PlanObject {
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  uint64_t planBytes = 0, weightsBytes = 0, graphBytes = 0;
+  uint64_t weightsHash = 0;
+};
+
+struct PlanObjectOptions {
+  bool stripGraph = false;       ///< no .coppice.graph
+  std::string weightsFile;       ///< not empty: the program opens this file, and the object holds no weights
+};
+
+/// The object defines `coppice.plan.<name>.needs_fuse_ld_coppice` and refers to the descriptors of the chosen kernels.
+/// `module` gets the chosen kernels as attributes, for `coppice inspect`.
+llvm::Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp module,
+                                           const PlanObjectOptions &options);
+
+/// The file of --weights=FILE (runtime-stub/runtime/plan.h, coppice_weights_header).
+llvm::Error writeWeightsFile(const GraphPlan &plan, uint64_t hash, llvm::StringRef path);
+
+/// The section with the MLIR of all graphs of a program: records, each 8-byte aligned:
+///   0 "CPGRAPH1"   8 u64 size of the name   16 u64 size of the bytecode   24 name, bytecode, zeros up to 8
+inline constexpr char graphSectionName[] = ".coppice.graph";
+inline constexpr char graphRecordMagic[] = "CPGRAPH1";
+
+} // namespace coppice
