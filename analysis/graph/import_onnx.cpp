@@ -53,6 +53,9 @@ struct Frame {
   llvm::StringMap<int64_t> versions;
 };
 
+/// An optional operand that is not given: "onnx.None".
+bool isAbsent(Value value) { return llvm::isa<mlir::NoneType>(value.getType()); }
+
 /// The default domain has two spellings.
 StringRef canonical(StringRef domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -222,6 +225,9 @@ mlir::OwningOpRef<mlir::ModuleOp> OnnxImporter::run() {
   function.setType(b.getFunctionType(inputTypes, mlir::ValueRange(outputs).getTypes()));
   function.setAllArgAttrs(argumentAttributes);
   function.setAllResultAttrs(resultAttributes);
+  function.walk([](mlir::Operation *op) { // of functions whose absent inputs were at the end of each node
+    if (op->getName().getStringRef() == "onnx.None" && op->use_empty()) op->erase();
+  });
   return module;
 }
 
@@ -431,11 +437,10 @@ bool OnnxImporter::importNode(const onnx::NodeProto &node, const std::string &na
   }
 
   mlir::OperationState state(location(name), op);
-  int inputs = node.input_size(), outputs = node.output_size();
-  while (inputs && node.input(inputs - 1).empty()) --inputs;
+  for (const auto &input : node.input()) state.addOperands(input.empty() ? none(scope) : lookup(scope, input));
+  while (!state.operands.empty() && isAbsent(state.operands.back())) state.operands.pop_back();
+  int outputs = node.output_size();
   while (outputs && node.output(outputs - 1).empty()) --outputs;
-  for (int i = 0; i < inputs; ++i)
-    state.addOperands(node.input(i).empty() ? none(scope) : lookup(scope, node.input(i)));
   for (int i = 0; i < outputs; ++i) {
     Type type = scope.types.lookup(node.output(i));
     state.addTypes(node.output(i).empty() ? Type(b.getNoneType()) : type ? type : types.unknown());
@@ -539,11 +544,17 @@ bool OnnxImporter::importSubgraph(const onnx::GraphProto &graph, mlir::Region &r
 
 bool OnnxImporter::importCall(const onnx::FunctionProto &function, const onnx::NodeProto &node, const std::string &name,
                               Scope &scope, const Frame &frame) {
+  constexpr unsigned maxDepth = 100;
   std::string calls = "'" + function.name() + "'";
-  for (const Frame *f = &frame; f->function; f = f->caller) {
+  unsigned depth = 0;
+  for (const Frame *f = &frame; f->function; f = f->caller, ++depth) {
     calls = "'" + f->function->name() + "' -> " + calls;
     if (f->function != &function) continue;
     file.error("COP207", "functions of the model call each other in a cycle: " + calls, name);
+    return false;
+  }
+  if (depth == maxDepth) {
+    file.error("COP208", formatv("calls of functions are nested more than {0} deep", maxDepth), name);
     return false;
   }
   if (node.input_size() > function.input_size() || node.output_size() > function.output_size()) {
@@ -582,29 +593,29 @@ bool OnnxImporter::importCall(const onnx::FunctionProto &function, const onnx::N
   return true;
 }
 
-/// Follows references to attributes of the calling node; null when the attribute is not given, or after an error.
+/// What an attribute of a function's node refers to: the attribute of the call, else the default, else nothing.
+const onnx::AttributeProto *referred(const onnx::AttributeProto &attribute, const Frame &frame) {
+  if (attribute.ref_attr_name().empty()) return &attribute;
+  if (!frame.function) return nullptr;
+  auto isReferred = [&](const onnx::AttributeProto &a) { return a.name() == attribute.ref_attr_name(); };
+  for (const auto &given : llvm::make_filter_range(frame.call->attribute(), isReferred))
+    if (const auto *value = referred(given, *frame.caller)) return value;
+  for (const auto &byDefault : llvm::make_filter_range(frame.function->attribute_proto(), isReferred))
+    return &byDefault;
+  return nullptr;
+}
+
+/// Null when the attribute is not given, or after an error.
 const onnx::AttributeProto *OnnxImporter::resolve(const onnx::AttributeProto &written, const Frame &frame,
                                                   const std::string &node) {
-  const onnx::AttributeProto *attribute = &written;
-  for (const Frame *f = &frame; !attribute->ref_attr_name().empty(); f = f->caller) {
-    if (!f->function) {
-      file.error(
-          "COP205",
-          formatv("attribute '{0}' refers to '{1}' outside of a function", written.name(), attribute->ref_attr_name()),
-          node);
-      return nullptr;
-    }
-    auto find = [&](const auto &list) -> const onnx::AttributeProto * {
-      for (const auto &a : list)
-        if (a.name() == attribute->ref_attr_name()) return &a;
-      return nullptr;
-    };
-    const onnx::AttributeProto *given = find(f->call->attribute());
-    attribute = given ? given : find(f->function->attribute_proto());
-    if (!attribute) return nullptr;
-    if (!given) break; // a default is a value
-  }
-  if (attribute == &written || typeOf(*attribute) != onnx::AttributeProto::GRAPH) return attribute;
+  if (!written.ref_attr_name().empty() && !frame.function)
+    file.error(
+        "COP205",
+        formatv("attribute '{0}' refers to '{1}' outside of a function", written.name(), written.ref_attr_name()),
+        node);
+  const onnx::AttributeProto *attribute = referred(written, frame);
+  if (!attribute || attribute == &written || typeOf(*attribute) != onnx::AttributeProto::GRAPH) return attribute;
+  // Its names would be those of the caller.
   file.error(
       "COP202",
       formatv("attribute '{0}' is a graph that is passed to a function, which Coppice does not read", written.name()),
