@@ -37,9 +37,9 @@ def parse(text):
 
 
 def run(files, commands, build, proto):
-    environment = dict(os.environ, LC_ALL="C", ASAN_OPTIONS="detect_leaks=0")
+    environment = dict(os.environ, LC_ALL="C", TMPDIR="/tmp", ASAN_OPTIONS="detect_leaks=0")
     environment["PATH"] = os.pathsep.join([f"{build}/bin", "/usr/lib/llvm-22/bin", environment["PATH"]])
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="pages-") as folder:
         shutil.copy(proto, pathlib.Path(folder) / "onnx-ml.proto")
         for name, text in files.items():
             (pathlib.Path(folder) / name).write_text(text)
@@ -47,7 +47,9 @@ def run(files, commands, build, proto):
         for command, _ in commands:
             done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, text=True, errors="replace",
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-            printed.append(done.stdout.rstrip("\n").split("\n") if done.stdout else [])
+            # Compilers name their temporary objects by chance.
+            text = re.sub(r"/tmp/(\w+)-[0-9a-f]{6}\.o", r"/tmp/\1-1a2b3c.o", done.stdout)
+            printed.append(text.rstrip("\n").split("\n") if text else [])
         return printed
 
 
@@ -96,6 +98,8 @@ def main():
         for code in sorted(have - want):
             print(f"{code}: has a page but nothing reports it")
         failed += len(want ^ have)
+    if failed and not update:
+        print(f"Is what was printed right? Then put it into the pages: {sys.argv[0]} {build} {proto} --update")
     return 1 if failed else 0
 
 
