@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs commands in turn, so that all of them see the same noise, and measures each as a whole process.
 //   run_in_turn ROUNDS COMMAND ARGUMENT... [: COMMAND ARGUMENT...]...
-// Prints a line for each process: number of the command, microseconds of wall clock, microseconds of processor time, peak
-// resident set in KiB, exit status. One round before is not printed. A program of its own because the kernel counts the
-// memory of the process that starts another into the peak of the new one: with Python's the small programs would not show.
+// Prints a line for each process: number of the command, microseconds of wall clock, microseconds of processor time,
+// peak resident set in KiB, exit status. One round before is not printed. A program of its own because the kernel
+// counts the memory of the process that starts another into the peak of the new one: with Python's the small programs
+// would not show.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,8 @@ int main(int argc, char **argv) {
         return fprintf(stderr, "run_in_turn: %s: %s\n", commands[k][0], strerror(error)), 1;
       if (wait4(child, &status, 0, &used) < 0) return perror("run_in_turn"), 1;
       long wall = now() - start;
-      if (round) printf("%d %ld %ld %ld %d\n", k, wall, microseconds(used.ru_utime) + microseconds(used.ru_stime), used.ru_maxrss, status);
+      if (round)
+        printf("%d %ld %ld %ld %d\n", k, wall, microseconds(used.ru_utime) + microseconds(used.ru_stime),
+               used.ru_maxrss, status);
     }
 }

@@ -60,11 +60,16 @@ bool starts_as_utf8(const content &c) {
   while (p < end) {
     uint8_t lead = *p++, low = 0x80, high = 0xbf; // the range of the second byte
     int more;
-    if (lead < 0x80) more = 0;
-    else if (lead >= 0xc2 && lead <= 0xdf) more = 1;
-    else if (lead >= 0xe0 && lead <= 0xef) more = 2, low = lead == 0xe0 ? 0xa0 : 0x80, high = lead == 0xed ? 0x9f : 0xbf;
-    else if (lead >= 0xf0 && lead <= 0xf4) more = 3, low = lead == 0xf0 ? 0x90 : 0x80, high = lead == 0xf4 ? 0x8f : 0xbf;
-    else return false;
+    if (lead < 0x80)
+      more = 0;
+    else if (lead >= 0xc2 && lead <= 0xdf)
+      more = 1;
+    else if (lead >= 0xe0 && lead <= 0xef)
+      more = 2, low = lead == 0xe0 ? 0xa0 : 0x80, high = lead == 0xed ? 0x9f : 0xbf;
+    else if (lead >= 0xf0 && lead <= 0xf4)
+      more = 3, low = lead == 0xf0 ? 0x90 : 0x80, high = lead == 0xf4 ? 0x8f : 0xbf;
+    else
+      return false;
     for (; more > 0; --more, low = 0x80, high = 0xbf)
       if (p == end || *p < low || *p++ > high) return false;
   }

@@ -5,10 +5,11 @@
 
 inline constexpr int block_size = 4096, tokens_per_file = 2048;
 
-/// The two ends of a file. They overlap in a file smaller than two blocks, and are the same in one smaller than a block.
+/// The two ends of a file. In a file smaller than two blocks they overlap, in one smaller than a block they are the
+/// same.
 struct content {
   uint8_t first[block_size], last[block_size];
-  int64_t size;                                                               // of the whole file, bytes
+  int64_t size;                                                            // of the whole file, bytes
   int block() const { return size < block_size ? int(size) : block_size; } // bytes used of first and last
 };
 

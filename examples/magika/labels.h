@@ -15,7 +15,7 @@ extern const content_type &txt_type, &unknown_type, &empty_type, &directory_type
 inline constexpr int scores_per_file = 214;
 
 struct verdict {
-  const content_type *type;
+  const content_type *type = nullptr;
   const content_type *guess = nullptr; // the network's best, when its score was too low
   float score = 1;
 };

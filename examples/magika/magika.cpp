@@ -23,12 +23,13 @@ constexpr const char *usage = "usage: magika [-l|--label] FILE...\n"
                               "  -l, --label   a short label instead of a description\n";
 
 struct answer {
-  verdict is = {nullptr};
+  verdict is;
   int error = 0; // errno, when the file cannot be read
   bool done = false;
 };
 
-// The files and what is known about them. Each worker takes the next file; answers are printed in the order of the files.
+// The files and what is known about them. Each worker takes the next file; answers are printed in the order of the
+// files.
 struct work {
   char **paths;
   answer *answers;
@@ -49,36 +50,50 @@ int read_content(const char *path, content &c, bool &is_directory) {
   return error;
 }
 
+verdict run_network(const char *path, const int32_t *tokens, coppice::context &context, int &error) {
+  float scores[scores_per_file];
+  coppice::status s =
+      magika(context, coppice::borrow(tokens, 1, tokens_per_file), coppice::borrow(scores, 1, scores_per_file));
+  if (s == coppice::status::ok) return judge(scores);
+  fprintf(stderr, "magika: %s: %s\n", path, coppice::last_error());
+  error = EIO;
+  return {};
+}
+
 answer classify(const char *path, coppice::context &context) {
   answer a;
   content c;
   bool is_directory = false;
   if ((a.error = read_content(path, c, is_directory))) return a;
   int32_t tokens[tokens_per_file];
-  float scores[scores_per_file];
-  if (is_directory) a.is = {&directory_type};
-  else if (c.size == 0) a.is = {&empty_type};
-  else if (!make_tokens(c, tokens)) a.is = {starts_as_utf8(c) ? &txt_type : &unknown_type};
-  else if (magika(context, coppice::borrow(tokens, 1, tokens_per_file), coppice::borrow(scores, 1, scores_per_file)) ==
-           coppice::status::ok)
-    a.is = judge(scores);
-  else {
-    fprintf(stderr, "magika: %s: %s\n", path, coppice::last_error());
-    a.error = EIO;
-  }
+  if (is_directory)
+    a.is = {&directory_type};
+  else if (c.size == 0)
+    a.is = {&empty_type};
+  else if (make_tokens(c, tokens))
+    a.is = run_network(path, tokens, context, a.error);
+  else
+    a.is = {starts_as_utf8(c) ? &txt_type : &unknown_type};
   return a;
 }
 
 void print(const char *path, const answer &a, bool label) {
-  if (a.error) {
-    if (label) fprintf(stderr, "magika: %s: %s\n", path, strerror(a.error)), printf("%s: error\n", path);
-    else printf("%s: %s (os error %d) (error)\n", path, strerror(a.error), a.error);
+  if (a.error && label) {
+    fprintf(stderr, "magika: %s: %s\n", path, strerror(a.error));
+    printf("%s: error\n", path);
     return;
   }
-  if (label) printf("%s: %s", path, a.is.type->name);
-  else printf("%s: %s (%s)", path, a.is.type->description, a.is.type->group);
+  if (a.error) {
+    printf("%s: %s (os error %d) (error)\n", path, strerror(a.error), a.error);
+    return;
+  }
+  if (label)
+    printf("%s: %s", path, a.is.type->name);
+  else
+    printf("%s: %s (%s)", path, a.is.type->description, a.is.type->group);
   if (const content_type *guess = a.is.guess)
-    printf(" [Low-confidence model best-guess: %s (%s), score=%.3f]", guess->description, guess->group, double(a.is.score));
+    printf(" [Low-confidence model best-guess: %s (%s), score=%.3f]", guess->description, guess->group,
+           double(a.is.score));
   putchar('\n');
 }
 
@@ -114,11 +129,20 @@ int main(int argc, char **argv) {
   bool options = true;
   for (int i = 1; i < argc; ++i) {
     char *s = argv[i];
-    if (options && !strcmp(s, "--")) options = false;
-    else if (options && (!strcmp(s, "-l") || !strcmp(s, "--label"))) w.labels = true;
-    else if (options && (!strcmp(s, "-h") || !strcmp(s, "--help"))) return fputs(usage, stdout) < 0;
-    else if (options && s[0] == '-' && s[1]) return fprintf(stderr, "magika: unknown option %s\n%s", s, usage), 2;
-    else n_stdin += !strcmp(s, "-"), w.paths[w.n++] = s;
+    bool is_option = options && s[0] == '-' && s[1];
+    if (!is_option) {
+      n_stdin += !strcmp(s, "-");
+      w.paths[w.n++] = s;
+    } else if (!strcmp(s, "--")) {
+      options = false;
+    } else if (!strcmp(s, "-l") || !strcmp(s, "--label")) {
+      w.labels = true;
+    } else if (!strcmp(s, "-h") || !strcmp(s, "--help")) {
+      return fputs(usage, stdout) < 0;
+    } else {
+      fprintf(stderr, "magika: unknown option %s\n%s", s, usage);
+      return 2;
+    }
   }
   if (argc == 1) return fputs(usage, stderr), 2;
   if (n_stdin > 1) return fputs("magika: only one path can be the standard input\n", stderr), 1;
@@ -129,9 +153,9 @@ int main(int argc, char **argv) {
   pthread_t threads[most_threads];
   int n_threads = 0, wanted = w.n > 1 ? processors() : 1;
   if (wanted > w.n) wanted = w.n;
-  while (n_threads + 1 < wanted && n_threads < most_threads) // the main thread is a worker too
-    if (pthread_create(&threads[n_threads], nullptr, take_files, &w)) break;
-    else ++n_threads;
+  while (n_threads + 1 < wanted && n_threads < most_threads && // the main thread is a worker too
+         !pthread_create(&threads[n_threads], nullptr, take_files, &w))
+    ++n_threads;
   take_files(&w);
   for (int i = 0; i < n_threads; ++i) pthread_join(threads[i], nullptr);
 

@@ -15,7 +15,8 @@ int main(int argc, char **argv) {
   if (batch < 1 || batch > most) return fprintf(stderr, "usage: magika_scores [1 to %d]\n", most), 2;
   coppice::context context(magika);
   while (size_t n = fread(tokens, sizeof *tokens * n_tokens, size_t(batch), stdin)) {
-    coppice::status s = magika(context, coppice::borrow(tokens, int64_t(n), n_tokens), coppice::borrow(scores, int64_t(n), n_scores));
+    coppice::status s =
+        magika(context, coppice::borrow(tokens, int64_t(n), n_tokens), coppice::borrow(scores, int64_t(n), n_scores));
     if (s != coppice::status::ok) return fprintf(stderr, "magika_scores: %s\n", coppice::last_error()), 1;
     if (fwrite(scores, sizeof *scores * n_scores, n, stdout) != n) return perror("magika_scores"), 1;
   }

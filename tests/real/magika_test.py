@@ -92,7 +92,8 @@ class Magika(unittest.TestCase):
                 # Three decimals of a score may differ in the last.
                 score = re.compile(r", score=([\d.]+)\]$")
                 differing = [f"{g}  |  peer: {e}" for g, e in zip(got, expected) if score.sub("", g) != score.sub("", e)]
-                self.assertFalse(differing, f"{name} {' '.join(form)}: {len(differing)} of {len(got)}:\n" + "\n".join(differing))
+                if differing:
+                    self.fail(f"{name} {' '.join(form)}: {len(differing)} of {len(got)}, the first:\n" + "\n".join(differing[:20]))
                 for g, e in zip(got, expected):
                     if score.search(g):
                         self.assertAlmostEqual(float(score.search(g)[1]), float(score.search(e)[1]), delta=0.0011, msg=g)
