@@ -20,6 +20,10 @@ if config.sanitize:
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
     config.available_features.add("sanitize")
 
+# `lit -D quick` leaves out the tests that take long.
+if "quick" not in lit_config.params:
+    config.available_features.add("slow")
+
 include = os.path.join(config.source_dir, "runtime-stub", "include")
 flags = f"-I{include} -ffunction-sections -fdata-sections"
 config.substitutions += [
@@ -27,6 +31,8 @@ config.substitutions += [
     ("%gxx", f"g++ -std=c++20 {flags} -B{config.build_dir}/libexec/coppice -fuse-ld=lld"),
     ("%cxx", f"clang++-22 -std=c++20 {flags} -c"),
     ("%cc", f"clang-22 -std=c11 {flags} -c"),
+    ("%python", os.path.join(os.path.dirname(config.data_dir), "venv", "bin", "python3")),
+    ("%onnx", f"protoc -I{config.data_dir} --encode=onnx.ModelProto {config.data_dir}/onnx-ml.proto"),
     ("%source", config.source_dir),
     ("%build", config.build_dir),
     ("%data", config.data_dir),
