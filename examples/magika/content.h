@@ -5,8 +5,7 @@
 
 inline constexpr int block_size = 4096, tokens_per_file = 2048;
 
-/// The two ends of a file. In a file smaller than two blocks they overlap, in one smaller than a block they are the
-/// same.
+/// The two ends of a file. They overlap in a file below two blocks, and are the same in one below a block.
 struct content {
   uint8_t first[block_size], last[block_size];
   int64_t size;                                                            // of the whole file, bytes
