@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the linker would write for the graphs of app.cpp and c_app.c: `add3` adds its three arguments, `twice` doubles its
-// argument, both with my.vector_add.
+// What the linker would write for the graphs of app.cpp and c_app.c: `add3` adds its three arguments, `twice` doubles
+// its argument, both with my.vector_add.
 #include "plan.h"
 
 namespace {
@@ -21,7 +21,15 @@ constexpr uint32_t at(size_t offset) { return uint32_t(offset); }
 constexpr coppice_plan_value argument{COPPICE_VALUE_ARGUMENT, 2, 32, 1, 0, 0},
     intermediate{COPPICE_VALUE_INTERMEDIATE, 2, 32, 1, 0, COPPICE_DYNAMIC};
 constexpr coppice_plan_op add(uint32_t operands, uint16_t n_releases) {
-  return {0,         2,          1, operands, 0, 0, n_releases, 6 /* value 3, see indices */, at(offsetof(plan, file)),
+  return {0,
+          2,
+          1,
+          operands,
+          0,
+          0,
+          n_releases,
+          6 /* value 3, see indices */,
+          at(offsetof(plan, file)),
           at(offsetof(plan, op))};
 }
 constexpr coppice_plan head(uint32_t n_values, uint32_t n_ops, uint32_t n_arguments) {
@@ -70,16 +78,7 @@ const plan add3 = {head(5, 2, 3),
                    "my.vector_add"};
 
 extern const plan twice HIDDEN("coppice.plan.twice.needs_fuse_ld_coppice");
-const plan twice = {head(2, 1, 1),
-                    {&vector_add},
-                    {argument, intermediate},
-                    {-1},
-                    {add(0, 0)},
-                    {{0, 1, 2, 1}},
-                    {{0, 1}},
-                    {0, 0, 1},
-                    {0},
-                    "twice",
-                    "by:3:4",
-                    "my.vector_add"};
+const plan twice = {
+    head(2, 1, 1), {&vector_add}, {argument, intermediate}, {-1}, {add(0, 0)}, {{0, 1, 2, 1}}, {{0, 1}}, {0, 0, 1}, {0},
+    "twice",       "by:3:4",      "my.vector_add"};
 }

@@ -20,7 +20,8 @@ template <class T, class... Dims> borrowed<T, sizeof...(Dims)> borrow(T *data, D
   return {data, {int64_t(dims)...}};
 }
 
-namespace detail __attribute__((visibility("hidden"))) {
+#pragma GCC visibility push(hidden) // what is exported would be a root of a shared library
+namespace detail {
 template <class T> inline constexpr bool is_element = std::is_arithmetic_v<T> && sizeof(T) <= 8;
 template <> inline constexpr bool is_element<f16> = true;
 template <> inline constexpr bool is_element<bf16> = true;
@@ -38,6 +39,7 @@ template <class T> constexpr DLDataType dlpack_dtype() {
 template <class T> T &lvalue(); // std::declval without <utility>
 template <class T, class = void> struct argument;
 } // namespace detail
+#pragma GCC visibility pop
 
 /// A result that the graph allocates: give an empty one, read it afterwards. Given again as a result it is replaced,
 /// given as an argument it is read. `Rank` may be any_rank. Movable; frees its memory.
@@ -86,7 +88,8 @@ private:
   int64_t dims_[COPPICE_MAX_RANK] = {-1, -1, -1, -1, -1, -1, -1, -1}; // of no tensor: an empty one is no argument
 };
 
-namespace detail __attribute__((visibility("hidden"))) {
+#pragma GCC visibility push(hidden)
+namespace detail {
 /// What is known about an argument at compile time. `known` is false for a DLTensor.
 template <class T, int Rank> struct argument_type {
   static constexpr bool known = true, writable = !std::is_const_v<T>;
@@ -230,4 +233,5 @@ struct argument<A, std::enable_if_t<is_container<A>>> : dense<std::remove_pointe
   }
 };
 } // namespace detail
+#pragma GCC visibility pop
 } // namespace coppice

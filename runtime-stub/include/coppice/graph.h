@@ -96,9 +96,11 @@ namespace coppice {
 /// Why the last call on this thread failed.
 inline const char *last_error() { return coppice_last_error(); }
 
-namespace detail __attribute__((visibility("hidden"))) {
+#pragma GCC visibility push(hidden) // what is exported would be a root of a shared library
+namespace detail {
 template <class G> class graph;
 }
+#pragma GCC visibility pop
 
 /// Memory that the runs of one graph share: `coppice::context c(model); model(c, x, y);`. One thread at a time. False,
 /// and every run with it fails, when it could not be made.
@@ -126,7 +128,8 @@ private:
   coppice_context *c_;
 };
 
-namespace detail __attribute__((visibility("hidden"))) {
+#pragma GCC visibility push(hidden)
+namespace detail {
 template <size_t N> struct characters {
   char text[N];
 };
@@ -290,6 +293,7 @@ template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang
   friend constexpr void one_graph_twice_in_a_file(graph_name<Hash>) {}
 };
 } // namespace detail
+#pragma GCC visibility pop
 } // namespace coppice
 
 #define COPPICE_CALLABLE_(name, ...)                                                                                   \
