@@ -24,6 +24,14 @@ if config.sanitize:
 if "quick" not in lit_config.params:
     config.available_features.add("slow")
 
+# What the CPU can run, for tests of kernels that need it.
+with open("/proc/cpuinfo") as cpuinfo:
+    cpu = set(cpuinfo.read().split())
+if {"avx2", "fma", "bmi2"} <= cpu:
+    config.available_features.add("avx2")
+if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= cpu:
+    config.available_features.add("avx512")
+
 include = os.path.join(config.source_dir, "runtime-stub", "include")
 flags = f"-I{include} -ffunction-sections -fdata-sections"
 config.substitutions += [
