@@ -177,6 +177,7 @@ Expected<std::vector<DataSymbol>> readDataSymbols(MemoryBufferRef object, functi
         added.pointerOffset = rela.r_offset - start;
         added.pointsAtSection = sectionName->str();
         added.pointsAtIndex = (*target)->st_shndx;
+        added.pointsAtOffset = (*target)->st_value + rela.r_addend;
         break;
       }
     }

@@ -28,7 +28,7 @@ struct DataSymbol {
   bool defined = false;
   uint64_t pointerOffset = 0;    ///< of the first relocation, from the start of the symbol; only with pointsAtSection
   std::string pointsAtSection;   ///< ELF: the section that the first relocation refers to, if it is one of this object
-  uint64_t pointsAtIndex = 0;
+  uint64_t pointsAtIndex = 0, pointsAtOffset = 0; ///< that section's index, and the place in it
 };
 
 /// The variables whose names `wanted` accepts, in the object's order.

@@ -192,6 +192,8 @@ private:
       return false;
     }
     o.any = true;
+    if (option.name != "graph")
+      o.given.push_back(("--" + option.name + (takesValue ? "=" : "") + (takesValue ? value : StringRef())).str());
     return true;
   }
 

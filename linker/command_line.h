@@ -36,6 +36,7 @@ struct LinkOptions {
   std::optional<std::string> weightsFile; ///< --weights=FILE; not set: embed
   bool printKernels = false, sizeSummary = false, stripGraph = false, jsonDiagnostics = false;
   bool any = false; ///< one of our flags that changes the output was given
+  std::vector<std::string> given; ///< our flags as they were given, without --graph
 };
 
 struct CommandLine {

@@ -8,6 +8,7 @@
 #include "linker/installation.h"
 #include "linker/link_report.h"
 #include "linker/lld.h"
+#include "linker/reproduce.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -86,6 +87,17 @@ void keepByHand(const LinkOptions &options, const KernelIndex &index, Additions 
       diagnostics.error("COP108", "--prefer-kernel=" + op + "=" + library + ": no library of this link has kernels and that name",
                         {}, "name an archive as it stands on the command line, or its file name: lib….a");
   }
+}
+
+ResponseFileEdits reproduceEdits(const LinkOptions &options, const CompiledGraphs &graphs, const Additions &additions) {
+  ResponseFileEdits edits;
+  for (const std::string &member : additions.first) edits.replace.push_back({member, ""});
+  for (const CompiledGraph &graph : graphs.graphs) {
+    edits.replace.push_back({graph.objectName, ""});
+    if (graph.fromFlag) edits.append.push_back("--graph=" + graph.name + "=" + pathInReproduceArchive(graph.file));
+  }
+  edits.append.insert(edits.append.end(), options.given.begin(), options.given.end());
+  return edits;
 }
 
 bool hasCoppiceLibrary(const CommandLine &commandLine) {
@@ -184,6 +196,9 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   lldArguments.push_back(runtime.c_str());
   lldArguments.push_back("--pop-state");
   int code = runLld(lldArguments, additions.memory, out, err);
+  if (!commandLine.reproduce.empty())
+    if (Error error = editReproduceArchive(commandLine.reproduce, reproduceEdits(options, graphs, additions)))
+      err << "ld.coppice: warning: " << commandLine.reproduce << " lacks the graphs of this link: " << toString(std::move(error)) << "\n";
   if (code) return code;
 
   if (options.printKernels) printKernels(out, graphs);

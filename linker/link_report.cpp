@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/link_report.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -67,23 +66,23 @@ void warnSharedSections(const CompiledGraphs &graphs, KernelIndex &index, Diagno
   StringSet<> seen;
   for (const KernelDescriptor *k : graphs.descriptors) {
     if (!seen.insert(k->object.name).second) continue;
-    // Section of the object -> kernels whose functions stand in it.
-    std::map<uint64_t, std::pair<unsigned, unsigned>> sections;
+    // Section of the object -> the functions of kernels in it, and whether a used kernel has them. Kernels that share one
+    // function share nothing that could go.
+    std::map<uint64_t, std::map<uint64_t, bool>> sections;
     for (const std::string &symbol : index.symbolsOf(k->object)) {
       StringRef op = StringRef(symbol).drop_front(strlen("coppice.kernel.")).split('$').first;
-      for (const KernelDescriptor *other : index.kernelsFor(op, diagnostics)) {
-        if (other->symbol != symbol || other->object.name != k->object.name || other->functionSection.empty()) continue;
-        auto &[all, unused] = sections[other->functionSectionIndex];
-        ++all;
-        unused += !used.contains(symbol);
-      }
+      for (const KernelDescriptor *other : index.kernelsFor(op, diagnostics))
+        if (other->symbol == symbol && other->object.name == k->object.name && !other->functionSection.empty())
+          sections[other->functionSectionIndex][other->functionOffset] |= used.contains(symbol);
     }
-    for (auto &[section, counts] : sections)
-      if (counts.first > 1 && counts.second)
+    for (auto &[section, functions] : sections) {
+      size_t unused = size_t(llvm::count_if(functions, [](auto &f) { return !f.second; }));
+      if (unused && unused < functions.size())
         diagnostics.warning("COP106",
-                            k->object.name + ": " + std::to_string(counts.first) + " kernels share a section of code, " +
-                                std::to_string(counts.second) + " of them unused: their code stays",
+                            k->object.name + ": " + std::to_string(functions.size()) + " kernels share a section of code, " +
+                                std::to_string(unused) + " of them unused: their code stays",
                             {}, "compile it with -ffunction-sections (coppice --cflags has it)");
+    }
   }
 }
 

@@ -175,6 +175,7 @@ const std::vector<const KernelDescriptor *> &KernelIndex::kernelsFor(StringRef o
     descriptor->inArchive = entry.inArchive;
     descriptor->functionSection = data.pointsAtSection;
     descriptor->functionSectionIndex = data.pointsAtIndex;
+    descriptor->functionOffset = data.pointsAtOffset;
     descriptors.push_back(std::move(*descriptor));
     it->second.push_back(&descriptors.back());
   }

@@ -28,7 +28,7 @@ struct KernelDescriptor {
   std::string library; ///< path of the archive, or of the object
   bool inArchive = false;
   std::string functionSection; ///< ELF: section of the function, if it is in the same object
-  uint64_t functionSectionIndex = 0;
+  uint64_t functionSectionIndex = 0, functionOffset = 0; ///< index of that section, and the function's place in it
 };
 
 struct KernelLibrary {
