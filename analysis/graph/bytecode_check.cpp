@@ -34,9 +34,11 @@ public:
     if (end == StringRef::npos) return error(at, "the name of its producer does not end");
     for (at = end + 1; at < bytes.size();)
       if (auto problem = section()) return problem;
-    for (unsigned id : {bytecode::Section::kString, bytecode::Section::kDialect, bytecode::Section::kAttrType,
-                        bytecode::Section::kAttrTypeOffset, bytecode::Section::kIR})
-      if (!(seen >> id & 1)) return error(at, formatv("it ends without the {0} section", sectionName(id)));
+    using namespace bytecode::Section;
+    unsigned needed = 1u << kString | 1u << kDialect | 1u << kAttrType | 1u << kAttrTypeOffset | 1u << kIR;
+    if (version >= bytecode::kNativePropertiesEncoding) needed |= 1u << kProperties;
+    if (unsigned absent = needed & ~seen)
+      return error(at, formatv("it ends without the {0} section", sectionName(llvm::countr_zero(absent))));
     return std::nullopt;
   }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,24 +20,35 @@ void limit(int resource, rlim_t value) {
   setrlimit(resource, &current);
 }
 
-[[noreturn]] void runChild(llvm::function_ref<void()> action) {
+/// Bytes that count for RLIMIT_DATA now: field 6 of /proc/self/statm, in pages (proc(5)).
+rlim_t dataInUse() {
+  unsigned long pages = 0;
+  if (FILE *statm = fopen("/proc/self/statm", "r")) {
+    if (fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1) pages = 0;
+    fclose(statm);
+  }
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+[[noreturn]] void runChild(uint64_t inputSize, llvm::function_ref<void()> action) {
   // LLVM's handlers would print a stack trace or, in lld, try to go on.
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGXCPU}) std::signal(signal, SIG_DFL);
   if (int nowhere = open("/dev/null", O_RDWR); nowhere >= 0) {
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
   }
-  limit(RLIMIT_CORE, 0);
+  prctl(PR_SET_DUMPABLE, 0); // no core file, whoever takes them on this machine
   limit(RLIMIT_CPU, 10);
+  limit(RLIMIT_DATA, dataInUse() + (rlim_t(1) << 30) + 32 * inputSize);
   action();
   _exit(0); // no destructors: they belong to the parent
 }
 
 } // namespace
 
-std::optional<std::string> coppice::tryInChild(llvm::function_ref<void()> action) {
+std::optional<std::string> coppice::tryInChild(uint64_t inputSize, llvm::function_ref<void()> action) {
   pid_t child = fork();
-  if (child == 0) runChild(action);
+  if (child == 0) runChild(inputSize, action);
   if (child < 0) return std::nullopt;
   int status = 0;
   while (waitpid(child, &status, 0) < 0)

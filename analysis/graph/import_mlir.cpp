@@ -32,8 +32,9 @@ public:
     out.place = place(d.getLocation());
     for (const mlir::Diagnostic &note : d.getNotes()) {
       std::string message = StringRef(note.str()).trim().str();
-      // Hints at flags of mlir-opt.
-      if (StringRef(message).contains("-allow-unregistered-dialect") ||
+      // Flags of mlir-opt, and what every message of the bytecode reader has.
+      if (StringRef(message).starts_with("in bytecode version") ||
+          StringRef(message).contains("-allow-unregistered-dialect") ||
           StringRef(message).starts_with("Registered dialects"))
         continue;
       message.resize(std::min(message.find(" ; for more info"), message.size())); // an address of a FAQ
@@ -136,7 +137,7 @@ ImportedGraph coppice::importMlir(llvm::MemoryBufferRef input, mlir::MLIRContext
     if (auto module = parse())
       module->print(llvm::nulls(), mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(0));
   };
-  if (std::optional<std::string> crash = tryInChild(parseAndPrint))
+  if (std::optional<std::string> crash = tryInChild(contents.size(), parseAndPrint))
     return fail("COP201", formatv("MLIR's {0} crashes on it: {1}", isBytecode ? "bytecode reader" : "parser", *crash),
                 {},
                 isBytecode ? "write the file again: it is damaged" : "is something in it nested thousands of times?");

@@ -404,7 +404,7 @@ bool OnnxImporter::importNodes(const Nodes &nodes, Scope &scope, const Frame &fr
 /// False when going on makes no sense. What only this node gets wrong is reported, and the next node is tried.
 bool OnnxImporter::importNode(const onnx::NodeProto &node, const std::string &name, Scope &scope, const Frame &frame) {
   // Functions that call functions twice each grow as 2^depth.
-  constexpr unsigned limit = 1 << 20;
+  constexpr unsigned limit = 1 << 18; // large models have some 10,000
   if (++importedNodes > limit) {
     file.error("COP208", formatv("more than {0} nodes, counting the bodies of functions at each call", limit), name);
     return false;
