@@ -194,7 +194,7 @@ int32_t take_arguments(coppice_context &c, DLTensor *const *all, uint32_t count)
   if (int32_t e = find_overlaps(c, all + plan->n_arguments)) return e;
   for (uint32_t i = 0; i < plan->n_results; ++i) {
     bool intermediate = value_of(plan, yields[i]).kind == COPPICE_VALUE_INTERMEDIATE;
-    if (intermediate && !c.results[i].overlaps && !c.bound[yields[i]]) c.bound[yields[i]] = i + 1;
+    if (intermediate && !c.results[i].overlaps) c.bound[yields[i]] = i + 1; // of two, the last
   }
   return ok;
 }

@@ -117,8 +117,7 @@ int32_t begin_if(coppice_context &c, uint32_t op_index, frame &f) {
   f.end_op = b.first_op + b.n_ops;
   const uint32_t *yields = indices_of(c.plan, b.yields);
   for (uint32_t i = 0; i < b.n_yields; ++i)
-    if (outputs[i] != COPPICE_NONE && c.bound[outputs[i]] && is_computed_by(c, yields[i], f.block) &&
-        !c.bound[yields[i]])
+    if (outputs[i] != COPPICE_NONE && c.bound[outputs[i]] && is_computed_by(c, yields[i], f.block))
       c.bound[yields[i]] = c.bound[outputs[i]];
   return ok;
 }
