@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/plan_object.h"
+#include "analysis/graph/graph_section.h"
 #include "linker/elf_object.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Builders.h"
 #include "runtime-stub/runtime/plan.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -269,12 +269,7 @@ Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp modul
 
   std::string record; // must live until the object is written
   if (!options.stripGraph) {
-    std::string bytecode = graphBytecode(plan, module);
-    char sizes[16];
-    support::endian::write64le(sizes, plan.name.size());
-    support::endian::write64le(sizes + 8, bytecode.size());
-    record = graphRecordMagic + std::string(sizes, sizeof sizes) + plan.name + bytecode;
-    record.resize(alignTo(record.size(), 8));
+    record = makeGraphSectionRecord(plan.name, graphBytecode(plan, module));
     result.graphBytes = record.size();
     auto graph = object.addSection(graphSectionName, 0, 8, record.size());
     object.addPiece(graph, 0, {record.data(), record.size()});

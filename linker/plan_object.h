@@ -28,9 +28,4 @@ llvm::Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp
 /// The file of --weights=FILE (runtime-stub/runtime/plan.h, coppice_weights_header).
 llvm::Error writeWeightsFile(const GraphPlan &plan, uint64_t hash, llvm::StringRef path);
 
-/// The section with the MLIR of all graphs of a program: records, each 8-byte aligned:
-///   0 "CPGRAPH1"   8 u64 size of the name   16 u64 size of the bytecode   24 name, bytecode, zeros up to 8
-inline constexpr char graphSectionName[] = ".coppice.graph";
-inline constexpr char graphRecordMagic[] = "CPGRAPH1";
-
 } // namespace coppice
