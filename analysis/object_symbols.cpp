@@ -103,6 +103,9 @@ Expected<std::vector<DataSymbol>> readBitcodeData(MemoryBufferRef object, functi
   return result;
 }
 
+// gcc leaves one common symbol; the names of the others stand in sections of its own (.gnu.lto_.symtab).
+bool isSlimLto(StringRef symbolNames) { return symbolNames.size() < 4096 && symbolNames.contains("__gnu_lto_slim"); }
+
 bool isBitcode(MemoryBufferRef object) { return identify_magic(object.getBuffer()) == file_magic::bitcode; }
 
 } // namespace
@@ -203,7 +206,7 @@ bool mentionsSymbol(MemoryBufferRef file, StringRef text) {
     auto elf = openElf(file);
     if (elf) {
       auto symbols = elfSymbols(*elf);
-      if (symbols) return symbols->names.contains(text);
+      if (symbols) return (isSlimLto(symbols->names) ? data : symbols->names).contains(text);
       consumeError(symbols.takeError());
     } else {
       consumeError(elf.takeError());
@@ -213,6 +216,19 @@ bool mentionsSymbol(MemoryBufferRef file, StringRef text) {
   default:
     return false;
   }
+}
+
+bool isSlimLto(MemoryBufferRef object) {
+  if (identify_magic(object.getBuffer()) != file_magic::elf_relocatable) return false;
+  auto elf = openElf(object);
+  if (elf) {
+    auto symbols = elfSymbols(*elf);
+    if (symbols) return isSlimLto(symbols->names);
+    consumeError(symbols.takeError());
+  } else {
+    consumeError(elf.takeError());
+  }
+  return false;
 }
 
 } // namespace coppice

@@ -39,4 +39,7 @@ llvm::Expected<std::vector<DataSymbol>> readDataSymbols(llvm::MemoryBufferRef ob
 /// this text among its symbol names? Looks at string tables only, so it costs next to nothing.
 bool mentionsSymbol(llvm::MemoryBufferRef file, llvm::StringRef text);
 
+/// Is this what gcc -flto writes without -ffat-lto-objects? Then its code is for gcc alone, and lld takes it as empty.
+bool isSlimLto(llvm::MemoryBufferRef object);
+
 } // namespace coppice

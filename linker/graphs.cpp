@@ -28,7 +28,7 @@ public:
     bool changed = true;
     while (changed && !stopped) {
       changed = readNewRecords();
-      if (!bindFlags()) break;
+      if (stopped || !bindFlags()) break;
       for (size_t i = 0; i < records.graphs.size(); ++i) {
         const GraphRecord &record = records.graphs[i];
         if (done.contains(record.name) || !resolution.isReferenced(planSymbol(record.name))) continue;
@@ -60,8 +60,15 @@ private:
     bool any = false;
     // linked() may grow while plans are added, never here.
     for (; objectsRead < resolution.linked().size(); ++objectsRead) {
+      const ObjectRef &object = resolution.linked()[objectsRead];
+      if (isSlimLto(object.buffer)) {
+        diagnostics.error("COP105", object.name + " has only gcc's LTO code, which no other linker can read", {},
+                          "compile it with -ffat-lto-objects, or without -flto");
+        stopped = true;
+        continue;
+      }
       size_t before = records.graphs.size();
-      if (Error error = readGraphRecords(resolution.linked()[objectsRead], records)) {
+      if (Error error = readGraphRecords(object, records)) {
         diagnostics.error("COP302", toString(std::move(error)));
         stopped = true;
         return false;

@@ -95,7 +95,9 @@ KernelIndex::KernelIndex(const std::vector<InputFile> &inputs, Diagnostics &diag
       continue;
     }
     const Archive &archive = *input.archive;
+    // ar with gcc's plugin puts the symbols of slim objects into the index, other archivers __gnu_lto_slim.
     bool slim = false;
+    std::map<uint64_t, bool> slimMembers;
     auto damaged = [&](Error error) { diagnostics.error("COP302", toString(std::move(error)), {.file = input.path}); };
     if (archive.isEmpty()) {
       list.pop_back();
@@ -115,7 +117,12 @@ KernelIndex::KernelIndex(const std::vector<InputFile> &inputs, Diagnostics &diag
           damaged(object.takeError());
           break;
         }
-        add(s.getName(), *object, true);
+        auto [member, isNew] = slimMembers.try_emplace(object->member, false);
+        if (isNew) member->second = isSlimLto(object->buffer);
+        if (member->second)
+          slim = true;
+        else
+          add(s.getName(), *object, true);
       }
     } else {
       Error error = Error::success();
@@ -138,7 +145,9 @@ KernelIndex::KernelIndex(const std::vector<InputFile> &inputs, Diagnostics &diag
       if (error) damaged(std::move(error));
     }
     if (slim)
-      list.back().skipped = "holds only gcc LTO code; compile it with -ffat-lto-objects";
+      list.back().skipped = list.back().kernels
+                                ? "the part that holds only gcc LTO code; compile it with -ffat-lto-objects"
+                                : "holds only gcc LTO code; compile it with -ffat-lto-objects";
     else if (!list.back().kernels)
       list.pop_back();
   }
@@ -215,6 +224,10 @@ std::vector<KernelIndex::NearName> KernelIndex::nearest(StringRef op) const {
   for (auto &[distance, name] : near)
     if (result.size() < 3) result.push_back(std::move(name));
   return result;
+}
+
+bool KernelIndex::defines(StringRef symbol) const {
+  return llvm::any_of(entries, [&](const Entry &e) { return e.symbol == symbol; });
 }
 
 bool KernelIndex::isDefinedTwice(StringRef symbol) const {

@@ -61,6 +61,7 @@ public:
   std::vector<NearName> nearest(llvm::StringRef op) const;
   /// Kernels defined by this object: symbols.
   std::vector<std::string> symbolsOf(const ObjectRef &object) const;
+  bool defines(llvm::StringRef symbol) const;
   /// Do two inputs define this symbol?
   bool isDefinedTwice(llvm::StringRef symbol) const;
   size_t size() const { return entries.size(); }

@@ -252,8 +252,7 @@ public:
   Matcher(const KernelDescriptor &kernel, Operation *op) : kernel(kernel), op(op) {}
 
   Fit match() {
-    if (matchVersion() && matchOperands() && matchResults() && matchAttributes()) {
-    }
+    (void)(matchVersion() && matchOperands() && matchResults() && matchAttributes());
     return std::move(fit);
   }
 
@@ -649,6 +648,7 @@ private:
 
   void addMissing(Operation &op, Missing missed) {
     std::string key = op.getName().getStringRef().str() + typesText(&op);
+    for (const Note &reason : missed.reasons) key += '\n' + reason.message; // attributes may differ
     auto [it, isNew] = missing.insert({key, std::move(missed)});
     if (isNew) it->second.first = &op;
     it->second.places.push_back(placeOf(op.getLoc()));
@@ -675,14 +675,14 @@ private:
       if (m.reasons.empty()) near = index.nearest(name);
       for (const auto &n : near) d.notes.push_back({"did you mean '" + n.op + "'? It is defined in " + n.library, {}});
       std::string searched, skipped;
+      auto append = [](std::string &list, const std::string &path, const std::string &what) {
+        list += (list.empty() ? "" : ", ") + path + " (" + what + ")";
+      };
       for (const KernelLibrary &library : index.libraries()) {
-        std::string &list = library.skipped.empty() ? searched : skipped;
-        if (!list.empty()) list += ", ";
-        list +=
-            library.path + " (" +
-            (library.skipped.empty() ? std::to_string(library.kernels) + (library.kernels == 1 ? " kernel" : " kernels")
-                                     : library.skipped) +
-            ")";
+        if (library.kernels)
+          append(searched, library.path,
+                 std::to_string(library.kernels) + (library.kernels == 1 ? " kernel" : " kernels"));
+        if (!library.skipped.empty()) append(skipped, library.path, library.skipped);
       }
       d.notes.push_back(
           {searched.empty() ? "no object or library of this link defines a kernel" : "searched " + searched, {}});
@@ -702,11 +702,16 @@ private:
     if (name.starts_with("onnx.") && !searchedOnnx) return "add -lcoppice_onnx to the link command";
     if (!near.empty())
       return "write \"" + near.front().op + "\" in the graph, or link a library that defines '" + name.str() + "'";
-    // A kernel of exactly these types, to be filled in.
-    std::string parameters, variant;
+    return "define one: " + kernelToFillIn(op, !m.reasons.empty());
+  }
+
+  // A kernel of exactly these types, as a line of C++ that compiles as it is. As a variant where there are kernels for
+  // the op.
+  std::string kernelToFillIn(Operation *op, bool asVariant) const {
+    std::string parameters, attributes, variant;
     raw_string_ostream os(parameters);
     unsigned n = 0;
-    auto add = [&](mlir::Type type, StringRef kind, char first) {
+    auto addTensor = [&](mlir::Type type, StringRef kind) {
       auto tensor = dyn_cast<mlir::TensorType>(type);
       if (!tensor) return;
       static const std::pair<StringRef, StringRef> cxx[] = {
@@ -719,22 +724,42 @@ private:
       for (auto [mlirName, cxxName] : cxx)
         if (dtype == mlirName) element = cxxName;
       if (variant.empty()) variant = dtype;
-      if (n) os << ", ";
-      os << "coppice::" << kind << "<" << element;
+      os << (n ? ", " : "") << "coppice::" << kind << "<" << element;
       if (tensor.hasRank()) os << ", " << tensor.getRank();
-      os << "> " << char(first + int(n % 26));
+      os << "> " << char('a' + int(n % 26));
       ++n;
     };
-    for (mlir::Type type : op->getOperandTypes()) add(type, "in", 'a');
-    for (mlir::Type type : op->getResultTypes()) add(type, "out", 'a');
-    std::string function = symbolNameOfOp(name);
+    for (mlir::Type type : op->getOperandTypes()) addTensor(type, "in");
+    for (mlir::Type type : op->getResultTypes()) addTensor(type, "out");
+    for (mlir::NamedAttribute named : op->getAttrs()) {
+      if (named.getName().getValue().starts_with("coppice.")) continue;
+      using Type = Parameter::AttributeType;
+      static const std::pair<Type, StringRef> cxx[] = {{Type::I64, "int64_t"},
+                                                       {Type::F64, "double"},
+                                                       {Type::String, "coppice::list<char>"},
+                                                       {Type::ListI64, "coppice::list<int64_t>"},
+                                                       {Type::ListF32, "coppice::list<float>"}};
+      bool isBool = isa<mlir::BoolAttr>(named.getValue());
+      for (auto [type, name] : cxx)
+        if (convertAttribute(named.getValue(), type)) {
+          os << (n++ ? ", " : "") << (isBool ? "bool" : name) << " " << symbolNameOfOp(named.getName().getValue())
+             << (named.getName().getValue().size() == 1 ? "_" : ""); // tensors are a, b, c
+          attributes += ", \"" + named.getName().str() + "\"";
+          break;
+        }
+    }
+    std::string symbol = symbolNameOfOp(op->getName().getStringRef()), function = symbol;
     std::replace(function.begin(), function.end(), '.', '_');
-    std::string macro = m.reasons.empty() || variant.empty()
-                            ? "COPPICE_KERNEL(\"" + symbolNameOfOp(name) + "\", " + function + ");"
-                            : "COPPICE_VARIANT(\"" + symbolNameOfOp(name) + "\", \"" + variant + "\", " + function +
-                                  "_" + variant + ");";
-    if (!m.reasons.empty() && !variant.empty()) function += "_" + variant;
-    return "define one: static void " + function + "(" + parameters + ") { /* ... */ } " + macro;
+    std::string macro = "COPPICE_KERNEL(\"" + symbol + "\", ";
+    if (asVariant) {
+      if (variant.empty()) variant = "other";
+      std::string stem = variant; // a symbol that is free
+      for (unsigned i = 2; index.defines("coppice.kernel." + symbol + "$" + variant); ++i)
+        variant = stem + "_" + std::to_string(i);
+      function += "_" + variant;
+      macro = "COPPICE_VARIANT(\"" + symbol + "\", \"" + variant + "\", ";
+    }
+    return "static void " + function + "(" + parameters + ") { /* ... */ } " + macro + function + attributes + ");";
   }
 
   ResolvedGraph &graph;
