@@ -88,7 +88,7 @@ status broadcast_call(call &c, int n, row_function row, const shape_view *shapes
   if (!shapes) shapes = own_shapes;
   if (!broadcast_shapes(shapes, n, dim, rank))
     return c.fail("the shapes of the operands do not broadcast", status::bad_shape);
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
   for_each_row(broadcast_loops(dim, rank, shapes, n), data, in_bytes, n, bytes_of(c.outputs[0]),
                element_bytes(c.outputs[0]), row);
   return status::ok;

@@ -38,13 +38,14 @@ template <class T, class F> status compare_until6(call &c) { return broadcast_wi
 
 COPPICE_ONNX_NUMBERS(COMPARISON, "onnx.Equal", equal, 7)
 COMPARISON("onnx.Equal", equal, 7, "i1", boolean)
-COPPICE_ONNX_WIDE_INTEGERS(COMPARISON_UNTIL_6, "onnx.Equal", equal)
+COMPARISON_UNTIL_6("onnx.Equal", equal, "i32", int32_t)
+COMPARISON_UNTIL_6("onnx.Equal", equal, "i64", int64_t)
 COMPARISON_UNTIL_6("onnx.Equal", equal, "i1", boolean)
 
 COPPICE_ONNX_NUMBERS(COMPARISON, "onnx.Greater", greater, 7)
-COPPICE_ONNX_FLOATS(COMPARISON_UNTIL_6, "onnx.Greater", greater)
+COPPICE_ONNX_IEEE_FLOATS(COMPARISON_UNTIL_6, "onnx.Greater", greater)
 COPPICE_ONNX_NUMBERS(COMPARISON, "onnx.Less", less, 7)
-COPPICE_ONNX_FLOATS(COMPARISON_UNTIL_6, "onnx.Less", less)
+COPPICE_ONNX_IEEE_FLOATS(COMPARISON_UNTIL_6, "onnx.Less", less)
 COPPICE_ONNX_NUMBERS(COMPARISON, "onnx.GreaterOrEqual", greater_or_equal, 12)
 COPPICE_ONNX_NUMBERS(COMPARISON, "onnx.LessOrEqual", less_or_equal, 12)
 

@@ -149,7 +149,7 @@ status plan_convolution(call &c, convolution &s) {
     s.in_size *= in;
     s.taps *= kernel;
   }
-  if (status allocated = c.allocate(0, dim, x->ndim); allocated != status::ok) return allocated;
+  if (status allocated = allocate(c, 0, dim, x->ndim); allocated != status::ok) return allocated;
   for (int k = 0; k < s.spatial; ++k) s.out_size *= s.out[k];
   simplify(s);
   return status::ok;

@@ -13,15 +13,23 @@ struct boolean {
 #define COPPICE_ONNX_HALVES(X, ...)                                                                                    \
   X(__VA_ARGS__, "f16", ::coppice::f16)                                                                                \
   X(__VA_ARGS__, "bf16", ::coppice::bf16)
-#define COPPICE_ONNX_FLOATS(X, ...)                                                                                    \
+#define COPPICE_ONNX_IEEE_FLOATS(X, ...)                                                                               \
   X(__VA_ARGS__, "f32", float)                                                                                         \
   X(__VA_ARGS__, "f64", double)                                                                                        \
-  COPPICE_ONNX_HALVES(X, __VA_ARGS__)
+  X(__VA_ARGS__, "f16", ::coppice::f16)
+#define COPPICE_ONNX_FLOATS(X, ...)                                                                                    \
+  COPPICE_ONNX_IEEE_FLOATS(X, __VA_ARGS__)                                                                             \
+  X(__VA_ARGS__, "bf16", ::coppice::bf16)
 #define COPPICE_ONNX_WIDE_INTEGERS(X, ...)                                                                             \
   X(__VA_ARGS__, "i32", int32_t)                                                                                       \
   X(__VA_ARGS__, "i64", int64_t)                                                                                       \
   X(__VA_ARGS__, "ui32", uint32_t)                                                                                     \
   X(__VA_ARGS__, "ui64", uint64_t)
+#define COPPICE_ONNX_SIGNED_INTEGERS(X, ...)                                                                           \
+  X(__VA_ARGS__, "i32", int32_t)                                                                                       \
+  X(__VA_ARGS__, "i64", int64_t)                                                                                       \
+  X(__VA_ARGS__, "i8", int8_t)                                                                                         \
+  X(__VA_ARGS__, "i16", int16_t)
 #define COPPICE_ONNX_INTEGERS(X, ...)                                                                                  \
   COPPICE_ONNX_WIDE_INTEGERS(X, __VA_ARGS__)                                                                           \
   X(__VA_ARGS__, "i8", int8_t)                                                                                         \

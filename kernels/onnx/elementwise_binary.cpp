@@ -38,14 +38,19 @@ template <class T, class F> status binary_until6(call &c) { return broadcast_wit
 } // namespace
 
 #define BINARY(op, F, dtype, T)                                                                                        \
-  COPPICE_VARIANT(op, dtype, (binary<T, F>), "in *x" dtype ", in *x" dtype ", out *x" dtype, versions{7}, in_place);   \
+  COPPICE_VARIANT(op, dtype, (binary<T, F>), "in *x" dtype ", in *x" dtype ", out *x" dtype, versions{7}, in_place);
+#define BINARY_UNTIL_6(op, F, dtype, T)                                                                                \
   COPPICE_VARIANT(op, dtype "_until6", (binary_until6<T, F>),                                                          \
                   "in *x" dtype ", in *x" dtype ", out *x" dtype COPPICE_ONNX_AXIS_ATTRIBUTES, versions{1, 6},         \
                   in_place);
+#define BINARY_ALL(op, F)                                                                                              \
+  COPPICE_ONNX_NUMBERS(BINARY, op, F)                                                                                  \
+  COPPICE_ONNX_IEEE_FLOATS(BINARY_UNTIL_6, op, F)                                                                      \
+  COPPICE_ONNX_WIDE_INTEGERS(BINARY_UNTIL_6, op, F)
 
-COPPICE_ONNX_NUMBERS(BINARY, "onnx.Add", sum)
-COPPICE_ONNX_NUMBERS(BINARY, "onnx.Sub", difference)
-COPPICE_ONNX_NUMBERS(BINARY, "onnx.Mul", product)
-COPPICE_ONNX_NUMBERS(BINARY, "onnx.Div", quotient)
+BINARY_ALL("onnx.Add", sum)
+BINARY_ALL("onnx.Sub", difference)
+BINARY_ALL("onnx.Mul", product)
+BINARY_ALL("onnx.Div", quotient)
 
 } // namespace coppice::onnx

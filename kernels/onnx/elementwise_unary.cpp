@@ -80,8 +80,10 @@ UNARY("onnx.Tanh", hyperbolic_tangent, "f64", double)
 COPPICE_ONNX_HALVES(UNARY, "onnx.Tanh", hyperbolic_tangent)
 UNARY("onnx.Sigmoid", logistic, "f64", double)
 COPPICE_ONNX_HALVES(UNARY, "onnx.Sigmoid", logistic)
-COPPICE_ONNX_NUMBERS(UNARY, "onnx.Neg", negation)
+COPPICE_ONNX_FLOATS(UNARY, "onnx.Neg", negation)
+COPPICE_ONNX_SIGNED_INTEGERS(UNARY, "onnx.Neg", negation)
 COPPICE_ONNX_NUMBERS(UNARY, "onnx.Abs", absolute)
-COPPICE_ONNX_NUMBERS(UNARY, "onnx.Relu", rectifier)
+COPPICE_ONNX_FLOATS(UNARY, "onnx.Relu", rectifier)
+COPPICE_ONNX_SIGNED_INTEGERS(UNARY, "onnx.Relu", rectifier)
 
 } // namespace coppice::onnx

@@ -30,7 +30,7 @@ status fold(call &c, row_function row) {
       return c.fail("the shapes of the operands do not broadcast", status::bad_shape);
   }
   if (!c.n_inputs) return c.fail("needs at least one operand", status::bad_shape);
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
 
   char *out = bytes_of(c.outputs[0]);
   int64_t size[] = {element_bytes(c.outputs[0]), element_bytes(c.outputs[0])};

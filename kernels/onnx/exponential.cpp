@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Exp, Tanh, Sigmoid of f32, a vector at a time; once per CPU level.
-// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2; e^r - 1 = r + r^2 q(r), q as in Cephes' expf.
+// Exponential: e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2; e^r - 1 = r + r^2 q(r), q as in Cephes' expf.
 #include "level.h"
 #include "unary_call.h"
 
@@ -13,6 +13,7 @@ using I = vector_of<float>::bits;
 static inline V as_float(I x) { return (V)x; }
 static inline I as_bits(V x) { return (I)x; }
 static inline I splat_bits(int32_t x) { return x - I{}; }
+static inline V absolute(V x) { return as_float(as_bits(x) & splat_bits(INT32_MAX)); }
 static inline V choose(I mask, V yes, V no) { return as_float((mask & as_bits(yes)) | (~mask & as_bits(no))); }
 
 struct reduced {
@@ -44,18 +45,35 @@ static inline V exponential(V x) {
   return (e.minus_1 + splat(1.0f)) * power_of_2(half) * power_of_2(e.n - half);
 }
 
+/// A ratio of polynomials, p(x^2) x / d(x^2): with the coefficients that Eigen and ONNX Runtime use, because the layer
+/// norms of networks magnify what is left of a difference (docs/onnx-kernels.md).
 static inline V hyperbolic_tangent(V x) {
-  // tanh |x| = m / (m + 2), m = e^2|x| - 1 = 2^n (e^r - 1) + (2^n - 1): no cancellation, at 0 neither.
-  const I sign = splat_bits(INT32_MIN);
-  V a = as_float(as_bits(x) & ~sign);
-  a = choose(a > splat(9.25f), splat(9.25f), a); // 1 from 9.02 on
-  reduced e = reduce(a + a);
-  V scale = power_of_2(e.n);
-  V m = scale * e.minus_1 + (scale - splat(1.0f));
-  return as_float(as_bits(m / (m + splat(2.0f))) | (as_bits(x) & sign));
+#if defined(__FMA__) // where the ratio, as it is rounded, reaches 1
+  const V limit = splat(7.99881172180175781f);
+#else
+  const V limit = splat(7.90531110763549805f);
+#endif
+  V clamped = choose(x > limit, limit, x);
+  clamped = choose(clamped < -limit, -limit, clamped);
+  V q = clamped * clamped;
+  V p = splat(-2.76076847742355e-16f);
+  p = p * q + splat(2.00018790482477e-13f);
+  p = p * q + splat(-8.60467152213735e-11f);
+  p = p * q + splat(5.12229709037114e-08f);
+  p = p * q + splat(1.48572235717979e-05f);
+  p = p * q + splat(6.37261928875436e-04f);
+  p = p * q + splat(4.89352455891786e-03f);
+  V d = splat(1.19825839466702e-06f);
+  d = d * q + splat(1.18534705686654e-04f);
+  d = d * q + splat(2.26843463243900e-03f);
+  d = d * q + splat(4.89352518554385e-03f);
+  return choose(absolute(x) < splat(0.0004f), x, clamped * p / d);
 }
 
-static inline V logistic(V x) { return splat(1.0f) / (splat(1.0f) + exponential(-x)); }
+static inline V logistic(V x) {
+  V e = exponential(-absolute(x)); // never overflows, so that small results are exact too
+  return choose(x < splat(0.0f), e, splat(1.0f)) / (splat(1.0f) + e);
+}
 
 template <V (*F)(V)> void map(const char *in, char *out, int64_t n) {
   auto *x = reinterpret_cast<const float *>(in);

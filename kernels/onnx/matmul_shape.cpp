@@ -23,7 +23,7 @@ status plan_matmul(call &c, matmul_shape &shape) {
   loop_nest loops = broadcast_loops(dim, rank, batches, 2);
   if (!row) dim[rank++] = shape.m;
   if (!column) dim[rank++] = shape.n;
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
 
   if (loops.rank == 1 && loops.step[0][0] == 1 && loops.step[1][0] == 0) { // one B for all: a batch is more rows
     shape.m *= loops.dim[0];

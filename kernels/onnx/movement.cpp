@@ -33,7 +33,7 @@ status transpose(call &c) {
     dim[k] = x->shape[from];
     step[k] = own[from];
   }
-  if (status s = c.allocate(0, dim, x->ndim); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, x->ndim); s != status::ok) return s;
   strided_copy(bytes_of(x), bytes_of(c.outputs[0]), x->ndim, dim, step, element_bytes(x));
   return status::ok;
 }
@@ -70,7 +70,7 @@ status slice(call &c, indices starts, indices ends, indices axes, indices steps)
     if (n) first += begin * own[axis];
     if (n > 1) step[axis] = by * own[axis];
   }
-  if (status s = c.allocate(0, dim, x->ndim); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, x->ndim); s != status::ok) return s;
   const char *from = bytes_of(x);
   char *to = bytes_of(c.outputs[0]);
   if (whole) {
@@ -114,7 +114,7 @@ status expand(call &c) {
     int from = k - (rank - x->ndim);
     step[k] = from < 0 || x->shape[from] == 1 ? 0 : own[from];
   }
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
   // In place the sizes are equal, so that nothing is repeated.
   if (bytes_of(c.outputs[0]) != bytes_of(x))
     strided_copy(bytes_of(x), bytes_of(c.outputs[0]), rank, dim, step, element_bytes(x));
@@ -138,7 +138,7 @@ status concat(call &c) {
       return c.fail("the result is too large", status::bad_shape);
   }
   for (int64_t k = 0; k < axis; ++k) outer *= dim[k];
-  if (status s = c.allocate(0, dim, x->ndim); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, x->ndim); s != status::ok) return s;
   char *out = bytes_of(c.outputs[0]);
   for (int64_t o = 0; o < outer; ++o)
     for (uint32_t i = 0; i < c.n_inputs; ++i) {

@@ -31,6 +31,12 @@ static inline const DLTensor *optional_input(const call &c, uint32_t i) {
   return i < c.n_inputs ? c.inputs[i] : nullptr;
 }
 
+/// Gives output i its shape and memory. (`c.allocate(i, shape, rank)` with a pointer to non-const would be taken for
+/// the overload that lists dimensions.)
+static inline status allocate(call &c, uint32_t i, const int64_t *shape, int rank) {
+  return status(c.allocate_output(&c, i, shape, rank));
+}
+
 /// An axis counted from the end when negative. False: not an axis of a tensor of that rank.
 static inline bool normalize_axis(int64_t &axis, int64_t rank) {
   if (axis < 0) axis += rank;

@@ -32,7 +32,7 @@ status plan_reduction(call &c, const bool *fold, bool keep, reduction &r) {
       r.out_step[k] = step;
       step *= r.dim[k];
     }
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
   r.out_count = count_of(c.outputs[0]);
   return status::ok;
 }

@@ -11,7 +11,7 @@ status same_elements(call &c, const int64_t *dim, int rank) {
   const DLTensor *x = c.inputs[0];
   int64_t bytes = element_bytes(x);
   if (!bytes) return c.fail("elements smaller than a byte are not supported");
-  if (status s = c.allocate(0, dim, rank); s != status::ok) return s;
+  if (status s = allocate(c, 0, dim, rank); s != status::ok) return s;
   char *out = bytes_of(c.outputs[0]);
   if (out != bytes_of(x)) memcpy(out, bytes_of(x), size_t(count_of(x) * bytes));
   return status::ok;
@@ -104,7 +104,7 @@ status shape_of_input(call &c, int64_t start, int64_t end) {
   start = clamp(start);
   end = clamp(end);
   int64_t n = end > start ? end - start : 0;
-  if (status s = c.allocate(0, &n, 1); s != status::ok) return s;
+  if (status s = allocate(c, 0, &n, 1); s != status::ok) return s;
   memcpy(bytes_of(c.outputs[0]), x->shape + start, size_t(n) * sizeof(int64_t));
   return status::ok;
 }
@@ -112,7 +112,7 @@ status shape_whole(call &c) { return shape_of_input(c, 0, INT64_MAX); }
 status shape_part(call &c) { return shape_of_input(c, c.attributes[0].i, c.attributes[1].i); }
 
 status size_of_input(call &c) {
-  if (status s = c.allocate(0, nullptr, 0); s != status::ok) return s;
+  if (status s = allocate(c, 0, nullptr, 0); s != status::ok) return s;
   *data_of<int64_t>(c.outputs[0]) = count_of(c.inputs[0]);
   return status::ok;
 }

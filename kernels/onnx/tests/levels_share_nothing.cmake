@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The objects of two CPU levels define no symbol in common, and none that the linker would merge with others (weak, or
+# unique): code for AVX-512 must never replace the same function for older CPUs. cmake -DNM=nm -DOBJECTS="a.o;b.o" -P …
+set(seen)
+set(failed FALSE)
+foreach(object IN LISTS OBJECTS)
+  execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${object}
+    OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^([^ ]+) ([A-Za-z])" matched "${line}")
+    set(name "${CMAKE_MATCH_1}")
+    if(CMAKE_MATCH_2 MATCHES "^[WwVvu]$")
+      message(SEND_ERROR "${object}: ${name} is weak")
+    endif()
+    if(name IN_LIST seen)
+      message(SEND_ERROR "${object}: ${name} is defined for another CPU level too")
+    endif()
+    list(APPEND seen "${name}")
+  endforeach()
+endforeach()
+list(LENGTH seen count)
+if(count EQUAL 0)
+  message(SEND_ERROR "no symbols at all")
+endif()
+message(STATUS "${count} symbols, none shared")
