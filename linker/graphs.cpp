@@ -229,8 +229,10 @@ private:
 
   void reportLeftovers() {
     if (stopped || diagnostics.hasErrors()) return;
+    StringSet<> said; // two files may import one graph
     for (const ImportRecord &record : records.imports) {
       if (done.contains(record.name) || !resolution.isReferenced(planSymbol(record.name))) continue;
+      if (!said.insert(record.name).second) continue;
       Diagnostic d;
       d.code = "COP209";
       d.message = "the program imports graph '" + record.name + "', and no --graph gives it";

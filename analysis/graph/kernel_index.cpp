@@ -44,7 +44,7 @@ Expected<KernelDescriptor> parseKernelDescriptor(StringRef symbol, StringRef byt
   d.variant = fields[1].str();
   d.target = fields[2].str();
   d.versionsText = fields[3].str();
-  std::string expected = (prefix + d.op + (d.variant.empty() ? "" : "$") + d.variant).str();
+  std::string expected = (prefix + symbolNameOfOp(d.op) + (d.variant.empty() ? "" : "$") + d.variant).str();
   if (expected != symbol)
     return createStringError("its symbol is '" + symbol + "' but its descriptor is that of '" + expected + "'");
   d.level = StringSwitch<unsigned>(d.target)

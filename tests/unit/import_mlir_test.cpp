@@ -242,7 +242,7 @@ TEST_F(ImportMlir, RefusesEveryTruncationOfBytecode) {
 
 TEST_F(ImportMlir, RefusesBytecodeOfALaterVersion) {
   std::string bytes = bytecode(negate);
-  bytes[4] = 99 << 1 | 1;
+  bytes[4] = static_cast<char>(99 << 1 | 1); // of one byte
   EXPECT_EQ(refusal(bytes),
             "error[COP201]: damaged MLIR bytecode: it has version 99, and this Coppice reads versions 0 to 6\n"
             "  --> graph.mlir: offset 4\n");

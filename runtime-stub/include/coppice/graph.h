@@ -278,16 +278,6 @@ private:
   }
 };
 
-template <class T> constexpr bool is_in_anonymous_namespace() { // its symbols would be local, or left out altogether
-  const char *here = __PRETTY_FUNCTION__;
-  for (; *here; ++here) {
-    const char *a = here, *gcc = "{anonymous}", *clang = "(anonymous namespace)";
-    for (; *gcc && *a == *gcc; ++a) ++gcc;
-    for (a = here; *clang && *a == *clang; ++a) ++clang;
-    if (!*gcc || !*clang) return true;
-  }
-  return false;
-}
 template <uint64_t> struct graph_name {};
 template <uint64_t Hash, class Id> struct graph_claim { // as for kernels: clang drops one of two and says nothing
   friend constexpr void one_graph_twice_in_a_file(graph_name<Hash>) {}

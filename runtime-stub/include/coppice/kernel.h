@@ -43,7 +43,8 @@ typedef struct coppice_call {
   DLTensor *const *inputs;             /* null: an optional input that is absent */
   DLTensor *const *outputs;            /* null: an optional output that nobody wants */
   const coppice_attribute *attributes; /* in the order of the signature, defaults filled in */
-  /* Gives output i its shape and memory (64-byte aligned), once. The shape is copied. Returns a status. */
+  /* Gives output i its shape and memory, once. The shape is copied. The memory is 64-byte aligned, unless it is the
+     buffer that the caller of the graph gave for a result. Returns a status. */
   int32_t (*allocate_output)(struct coppice_call *, uint32_t i, const int64_t *shape, int32_t rank);
   /* Working memory until the kernel returns, 64-byte aligned; null when there is none. */
   void *(*scratch)(struct coppice_call *, uint64_t bytes);
@@ -113,6 +114,7 @@ typedef struct coppice_kernel {
 #error "coppice/kernel.h needs C++17: add -std=c++17 (or use the C macros from a C file)"
 #else
 #include "coppice/tensor.h"
+#include <string.h>
 #include <type_traits>
 namespace coppice {
 /// A kernel that looks at its operands itself and allocates its outputs: `status k(coppice::call &)`.
@@ -143,7 +145,8 @@ inline constexpr in_place_t in_place{};
 template <status (*F)(call &)> struct shape_t {};
 template <status (*F)(call &)> inline constexpr shape_t<F> shape{};
 
-namespace detail __attribute__((visibility("hidden"))) { // an exported adapter would be a root of a shared library
+#pragma GCC visibility push(hidden) // an exported adapter would be a root of a shared library
+namespace detail {
 struct text { // written twice: first to count, then into the descriptor
   char *at;
   size_t n = 0;
@@ -186,7 +189,7 @@ struct cursor {
 template <class T> struct parameter { // not a tensor: an attribute
   static_assert(std::is_arithmetic_v<T>, "coppice: a parameter of a kernel is in<>, out<>, inout<>, optional_in<>, "
                                          "variadic_in<>, a number, bool or list<>, by value");
-  static constexpr bool attribute = true;
+  static constexpr bool attribute = true, in_place = false;
   static constexpr unsigned inputs = 0;
   static constexpr void put(text &t) {
     t.put(std::is_same_v<T, bool> ? "attr i1" : std::is_floating_point_v<T> ? "attr f64" : "attr i64");
@@ -201,7 +204,7 @@ template <class T> struct parameter { // not a tensor: an attribute
 template <class T> struct parameter<list<T>> {
   static_assert(std::is_same_v<T, char> || std::is_same_v<T, int64_t> || std::is_same_v<T, float>,
                 "coppice: an attribute that is a list is list<int64_t>, list<float> or list<char> (a string)");
-  static constexpr bool attribute = true;
+  static constexpr bool attribute = true, in_place = false;
   static constexpr unsigned inputs = 0;
   static constexpr void put(text &t) {
     t.put(std::is_same_v<T, char>      ? "attr string"
@@ -219,8 +222,8 @@ template <class T, int Rank> constexpr void put_tensor(text &t, const char *kind
   for (int i = 0; i < Rank; ++i) t.put("?x");
   dtype<T>::put(t);
 }
-template <unsigned Inputs> struct tensor_parameter {
-  static constexpr bool attribute = false;
+template <unsigned Inputs, bool InPlace = false> struct tensor_parameter {
+  static constexpr bool attribute = false, in_place = InPlace;
   static constexpr unsigned inputs = Inputs;
 };
 template <class T, int R> struct parameter<in<T, R>> : tensor_parameter<1> {
@@ -245,11 +248,14 @@ template <class T, int R> struct parameter<out<T, R>> : tensor_parameter<0> {
   static constexpr void put(text &t) { put_tensor<T, R>(t, "out "); }
   static out<T, R> get(cursor &p) { return {{p.c->outputs[p.out++]}}; }
 };
-template <class T, int R> struct parameter<inout<T, R>> : tensor_parameter<1> {
+template <class T, int R> struct parameter<inout<T, R>> : tensor_parameter<1, true> {
   static constexpr void put(text &t) { put_tensor<T, R>(t, "inout "); }
+  // The result begins as a copy of the operand, where the executor did not give both one buffer.
   static inout<T, R> get(cursor &p) {
-    ++p.in;
-    return {{p.c->outputs[p.out++]}};
+    const inout<T, R> from{{p.c->inputs[p.in++]}}, to{{p.c->outputs[p.out++]}};
+    if (from.tensor->ndim != to.tensor->ndim || from.size() != to.size()) return {{nullptr}};
+    if (from.data() != to.data() && to.size()) memcpy(to.data(), from.data(), size_t(to.size()) * sizeof(T));
+    return to;
   }
 };
 
@@ -263,6 +269,8 @@ template <template <class, int> class Kind, class T, int R> struct rank_fits<Kin
       for (uint32_t i = 0; R >= 0 && i < v.count; ++i)
         if (v.tensors[i]->ndim != R) return false;
       return true;
+    } else if constexpr (std::is_same_v<Kind<T, R>, inout<T, R>>) {
+      return v.tensor && (R < 0 || v.tensor->ndim == R); // null: operand and result have different shapes
     } else {
       return R < 0 || !v.tensor || v.tensor->ndim == R;
     }
@@ -327,7 +335,9 @@ template <class F> struct signature {
 template <class R, class... P> struct signature<R (*)(P...)> {
   static_assert(std::is_void_v<R> || std::is_same_v<R, status>, "coppice: a kernel returns void or coppice::status");
   static constexpr unsigned attributes = (0u + ... + unsigned(parameter<P>::attribute));
-  static constexpr uint32_t flags = 0;
+  // With another operand beside it, that one's buffer could be taken, and be overwritten before it is read.
+  static constexpr uint32_t flags =
+      (... || parameter<P>::in_place) && (0u + ... + unsigned(parameter<P>::inputs)) == 1 ? COPPICE_IN_PLACE : 0;
   template <class... A> static constexpr void put(text &t, A... a) {
     static_assert((0u + ... + unsigned(option<A>::is_name)) == attributes,
                   "coppice: name each attribute of the kernel, in order: COPPICE_KERNEL(op, fn, \"axis=0\")");
@@ -406,7 +416,19 @@ template <auto F, size_t N, class... A> constexpr descriptor<N> describe(A... a)
   put<F>(d.text, a...);
   return d;
 }
+
+template <class T> constexpr bool is_in_anonymous_namespace() { // its symbols would be local, or left out altogether
+  const char *here = __PRETTY_FUNCTION__;
+  for (; *here; ++here) {
+    const char *a = here, *gcc = "{anonymous}", *clang = "(anonymous namespace)";
+    for (; *gcc && *a == *gcc; ++a) ++gcc;
+    for (a = here; *clang && *a == *clang; ++a) ++clang;
+    if (!*gcc || !*clang) return true;
+  }
+  return false;
+}
 } // namespace detail
+#pragma GCC visibility pop
 } // namespace coppice
 
 #define COPPICE_FIRST_(first, ...) (first)
@@ -414,6 +436,8 @@ template <auto F, size_t N, class... A> constexpr descriptor<N> describe(A... a)
   namespace coppice_kernel_belongs_at_namespace_scope {                                                                \
   static_assert(::coppice::detail::is_symbol(symbol), "coppice: the name of an op is letters, digits and _ . $");      \
   struct tag_##id;                                                                                                     \
+  static_assert(!::coppice::detail::is_in_anonymous_namespace<tag_##id>(),                                             \
+                "coppice: a kernel is registered in no anonymous namespace");                                          \
   static_assert(sizeof(::coppice::detail::claim< ::coppice::detail::hash(symbol), tag_##id>) > 0, "");                 \
   using type_of_##id = ::coppice::detail::descriptor< ::coppice::detail::put<fn>(nullptr, __VA_ARGS__)>;               \
   COPPICE_GLOBAL(const type_of_##id id, ".data.rel.ro.", symbol)                                                       \
