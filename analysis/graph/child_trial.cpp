@@ -38,7 +38,7 @@ rlim_t dataInUse() {
     dup2(nowhere, STDERR_FILENO);
   }
   prctl(PR_SET_DUMPABLE, 0); // no core file, whoever takes them on this machine
-  limit(RLIMIT_CPU, 10);
+  limit(RLIMIT_CPU, 5);
   limit(RLIMIT_DATA, dataInUse() + (rlim_t(1) << 30) + 32 * inputSize);
   action();
   _exit(0); // no destructors: they belong to the parent

@@ -10,7 +10,7 @@
 
 namespace coppice {
 
-/// Runs `action` in a forked child, whose output goes nowhere, with at most 10 s of CPU time, and memory of 1 GiB and 32
+/// Runs `action` in a forked child, whose output goes nowhere, with at most 5 s of CPU time, and memory of 1 GiB and 32
 /// times `inputSize`. Returns nullopt when it came to an end, else what happened ("Segmentation fault"). Takes about a
 /// millisecond. When there can be no child, nothing is tried and the answer is nullopt.
 std::optional<std::string> tryInChild(uint64_t inputSize, llvm::function_ref<void()> action);

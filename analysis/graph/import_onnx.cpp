@@ -545,11 +545,12 @@ bool OnnxImporter::importSubgraph(const onnx::GraphProto &graph, mlir::Region &r
 bool OnnxImporter::importCall(const onnx::FunctionProto &function, const onnx::NodeProto &node, const std::string &name,
                               Scope &scope, const Frame &frame) {
   constexpr unsigned maxDepth = 100;
-  std::string calls = "'" + function.name() + "'";
   unsigned depth = 0;
   for (const Frame *f = &frame; f->function; f = f->caller, ++depth) {
-    calls = "'" + f->function->name() + "' -> " + calls;
     if (f->function != &function) continue;
+    std::string calls = "'" + function.name() + "'";
+    for (const Frame *between = &frame; between != f->caller; between = between->caller)
+      calls = "'" + between->function->name() + "' -> " + calls;
     file.error("COP207", "functions of the model call each other in a cycle: " + calls, name);
     return false;
   }
