@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The objects of two CPU levels define no symbol in common, and none that the linker would merge with others (weak, or
 # unique): code for AVX-512 must never replace the same function for older CPUs. cmake -DNM=nm -DOBJECTS="a.o;b.o" -P …
+cmake_minimum_required(VERSION 3.25)
 set(seen)
 set(failed FALSE)
 foreach(object IN LISTS OBJECTS)

@@ -48,6 +48,7 @@ struct attribute {
   std::vector<int64_t> is;
   std::vector<float> fs;
   static attribute of(std::string name, int64_t i) { return {integer, name, i, 0, {}, {}, {}}; }
+  static attribute of(std::string name, int i) { return of(name, int64_t(i)); }
   static attribute of(std::string name, const char *s) { return {text, name, 0, 0, s, {}, {}}; }
   static attribute of(std::string name, std::vector<int64_t> is) { return {integers, name, 0, 0, {}, is, {}}; }
 };
