@@ -2,6 +2,7 @@
 // The command line of `coppice`. CLI11 is used here and nowhere else: it throws, and it takes long to compile.
 #include "linker/subcommands.h"
 #include "linker/explain_command.h"
+#include "linker/inspect_command.h"
 #include "linker/installation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -74,6 +75,14 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   // Here for --help only; main.cpp runs it.
   app.add_subcommand("link", "Link, as ld.lld does and with Coppice's own flags (--graph=FILE, --print-kernels, ...)");
 
+  CLI::App *inspect = app.add_subcommand("inspect", "Show kernels and graphs of programs, objects, archives and models");
+  InspectOptions inspectOptions;
+  inspect->add_option("FILE", inspectOptions.files, "Programs, shared libraries, objects, archives, models")
+      ->type_name("")
+      ->required();
+  inspect->add_option("--graph", inspectOptions.graph, "Print the MLIR of a graph, without weights")->type_name("NAME");
+  inspect->add_flag("--json", inspectOptions.json, "Print JSON (docs/inspect.md)");
+
   CLI::App *explain = app.add_subcommand("explain", "Print the long form of an error; without CODE, list them all");
   std::string code;
   explain->add_option("CODE", code, "Such as COP101, as it stands in the message")->type_name("");
@@ -100,6 +109,7 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   if (libdir) outs() << installation.libraryDirectory << "\n";
   if (version || cflags || bindir || libdir) return 0;
 
+  if (inspect->parsed()) return inspectCommand(inspectOptions, outs(), errs());
   if (explain->parsed()) return explainCommand(code, outs(), errs());
   errs() << app.help();
   return usageError;
