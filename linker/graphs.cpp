@@ -248,12 +248,25 @@ private:
       d.message = "nothing refers to the graph '" + (argument.name.empty() ? argument.file : argument.name) + "'";
       d.place = {.file = argument.file};
       std::string imports;
-      for (const ImportRecord &record : records.imports) imports += (imports.empty() ? "" : ", ") + record.name;
-      d.notes.push_back({imports.empty() ? "the program imports no graph" : "the program imports " + imports, {}});
-      d.help = imports.empty()
-                   ? "write COPPICE_IMPORT_GRAPH(" + (isName(argument.name) ? argument.name : std::string("NAME")) +
-                         ", void(coppice::in<float, 2>, coppice::out<float, 2>)); in the program and call it"
-                   : "write --graph=" + records.imports.front().name + "=" + argument.file + ", or leave the flag out";
+      bool isImported = false;
+      StringSet<> seen;
+      for (const ImportRecord &record : records.imports) {
+        if (!seen.insert(record.name).second) continue;
+        imports += (imports.empty() ? "" : ", ") + record.name;
+        isImported |= used != flagGraphs.end() && record.name == used->first;
+      }
+      std::string name = isName(argument.name) ? argument.name : "NAME";
+      if (isImported) {
+        d.notes.push_back({"the program imports " + used->first + ", and nothing that is linked calls it", {}});
+        d.help = "call it, or leave the flag out";
+      } else if (imports.empty()) {
+        d.notes.push_back({"the program imports no graph", {}});
+        d.help = "write COPPICE_IMPORT_GRAPH(" + name +
+                 ", void(coppice::in<float, 2>, coppice::out<float, 2>)); in the program and call it";
+      } else {
+        d.notes.push_back({"the program imports " + imports, {}});
+        d.help = "write --graph=" + records.imports.front().name + "=" + argument.file + ", or leave the flag out";
+      }
       diagnostics.report(std::move(d));
     }
   }

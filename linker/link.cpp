@@ -177,17 +177,22 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     keepByHand(options, index, additions, diagnostics);
     warnSharedSections(graphs, index, diagnostics);
   }
+  std::unique_ptr<FileOutputBuffer> weights;
+  auto cannotWrite = [&](Error error) {
+    return "cannot write '" + *options.weightsFile + "': " + toString(std::move(error));
+  };
   if (options.weightsFile && !diagnostics.hasErrors()) {
     if (graphs.graphs.size() != 1)
       diagnostics.error("COP301", "--weights=FILE is for one graph, this program has " + std::to_string(graphs.graphs.size()), {},
                         "link the graphs into programs of their own, or embed the weights");
-    else if (Error error = writeWeightsFile(graphs.graphs[0].plan, graphs.graphs[0].object.weightsHash, *options.weightsFile))
-      diagnostics.error("COP303", "cannot write '" + *options.weightsFile + "': " + toString(std::move(error)));
+    else if (auto file = writeWeightsFile(graphs.graphs[0].plan, graphs.graphs[0].object.weightsHash, *options.weightsFile))
+      weights = std::move(*file);
+    else diagnostics.error("COP303", cannotWrite(file.takeError()));
   }
   printer.print(diagnostics);
   if (diagnostics.hasErrors()) return 1; // before anything is written
 
-  // Beyond this point nothing of ours can fail: lld writes the output, or says why not.
+  // Beyond this point nothing of ours can fail but a last rename: lld writes the output, or says why not.
   std::vector<const char *> lldArguments;
   for (const std::string &a : additions.first) lldArguments.push_back(a.c_str());
   lldArguments.insert(lldArguments.end(), commandLine.forLld.begin(), commandLine.forLld.end());
@@ -200,6 +205,14 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     if (Error error = editReproduceArchive(commandLine.reproduce, reproduceEdits(options, graphs, additions)))
       err << "ld.coppice: warning: " << commandLine.reproduce << " lacks the graphs of this link: " << toString(std::move(error)) << "\n";
   if (code) return code;
+  if (weights)
+    if (Error error = weights->commit()) {
+      (void)sys::fs::remove(commandLine.output); // of no use without
+      Diagnostics last;
+      last.error("COP303", cannotWrite(std::move(error)));
+      printer.print(last);
+      return 1;
+    }
 
   if (options.printKernels) printKernels(out, graphs);
   if (options.sizeSummary) printSizeSummary(out, graphs, index, commandLine.output);

@@ -7,7 +7,6 @@
 #include "runtime-stub/runtime/plan.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -281,7 +280,7 @@ Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp modul
   return result;
 }
 
-Error writeWeightsFile(const GraphPlan &plan, uint64_t hash, StringRef path) {
+Expected<std::unique_ptr<FileOutputBuffer>> writeWeightsFile(const GraphPlan &plan, uint64_t hash, StringRef path) {
   coppice_weights_header header = {};
   memcpy(header.magic, "COPPICEW", 8);
   header.bytes = plan.weightsBytes;
@@ -293,7 +292,7 @@ Error writeWeightsFile(const GraphPlan &plan, uint64_t hash, StringRef path) {
   memcpy(out, &header, sizeof header);
   for (const PlanConstant &constant : plan.constants)
     memcpy(out + sizeof header + plan.values[constant.value].offset, constant.bytes().data(), constant.bytes().size());
-  return (*buffer)->commit();
+  return std::move(*buffer);
 }
 
 } // namespace coppice

@@ -3,8 +3,8 @@
 #pragma once
 #include "analysis/graph/plan.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <memory>
 #include <string>
 
 namespace coppice {
@@ -25,7 +25,9 @@ struct PlanObjectOptions {
 llvm::Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp module,
                                            const PlanObjectOptions &options);
 
-/// The file of --weights=FILE (runtime-stub/runtime/plan.h, coppice_weights_header).
-llvm::Error writeWeightsFile(const GraphPlan &plan, uint64_t hash, llvm::StringRef path);
+/// The file of --weights=FILE (runtime-stub/runtime/plan.h, coppice_weights_header), under another name until it is
+/// committed: a link that fails must leave the old one to the old program.
+llvm::Expected<std::unique_ptr<llvm::FileOutputBuffer>> writeWeightsFile(const GraphPlan &plan, uint64_t hash,
+                                                                         llvm::StringRef path);
 
 } // namespace coppice

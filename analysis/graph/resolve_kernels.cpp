@@ -468,6 +468,16 @@ private:
 
   void resolveOp(Operation &op) {
     StringRef name = op.getName().getStringRef();
+    if (op.getNumRegions() || op.getNumSuccessors()) { // a kernel is given tensors, no code
+      Diagnostic d;
+      d.code = "COP202";
+      d.message =
+          ("graph '" + graph.name + "': op '" + name + "' is control flow, and only onnx.If can be run yet").str();
+      d.place = placeOf(op.getLoc());
+      reportOnce(std::move(d));
+      poisoned = true;
+      return;
+    }
     const auto &candidates = index.kernelsFor(name, diagnostics);
     struct Group {
       Fit fit;
