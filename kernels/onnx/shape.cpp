@@ -105,14 +105,15 @@ status shape_of_input(call &c, int64_t start, int64_t end) {
   end = clamp(end);
   int64_t n = end > start ? end - start : 0;
   if (status s = allocate(c, 0, &n, 1); s != status::ok) return s;
-  memcpy(bytes_of(c.outputs[0]), x->shape + start, size_t(n) * sizeof(int64_t));
+  for (int64_t i = 0; i < n; ++i) data_of<int64_t>(c.outputs[0])[i] = x->shape[start + i];
   return status::ok;
 }
 status shape_whole(call &c) { return shape_of_input(c, 0, INT64_MAX); }
 status shape_part(call &c) { return shape_of_input(c, c.attributes[0].i, c.attributes[1].i); }
 
 status size_of_input(call &c) {
-  if (status s = allocate(c, 0, nullptr, 0); s != status::ok) return s;
+  const int64_t none = 0;
+  if (status s = allocate(c, 0, &none, 0); s != status::ok) return s;
   *data_of<int64_t>(c.outputs[0]) = count_of(c.inputs[0]);
   return status::ok;
 }
