@@ -44,13 +44,15 @@ struct ElfSymbols {
   StringRef names;
 };
 
-Expected<ElfSymbols> elfSymbols(const ELFFile<Elf> &file) {
+// `type` SHT_DYNSYM: of a finished program or library those that others see; in an object there is but one table.
+Expected<ElfSymbols> elfSymbols(const ELFFile<Elf> &file, unsigned type = ELF::SHT_DYNSYM) {
   ElfSymbols result;
   auto sections = file.sections();
   if (!sections) return sections.takeError();
   result.sections = *sections;
-  bool dynamic = file.getHeader().e_type == ELF::ET_DYN;
-  result.table = findSection(*sections, dynamic ? ELF::SHT_DYNSYM : ELF::SHT_SYMTAB);
+  // A table of zeros or of random bytes would be an object without symbols.
+  if (auto sectionNames = file.getSectionStringTable(*sections); !sectionNames) return sectionNames.takeError();
+  result.table = findSection(*sections, file.getHeader().e_type == ELF::ET_DYN ? type : unsigned(ELF::SHT_SYMTAB));
   if (!result.table) return result;
   auto symbols = file.symbols(result.table);
   if (!symbols) return symbols.takeError();
@@ -140,7 +142,7 @@ Expected<std::vector<DataSymbol>> readDataSymbols(MemoryBufferRef object, functi
   if (isBitcode(object)) return readBitcodeData(object, wanted);
   auto file = openElf(object);
   if (!file) return file.takeError();
-  auto elf = elfSymbols(*file);
+  auto elf = elfSymbols(*file, ELF::SHT_SYMTAB);
   if (!elf) return elf.takeError();
   std::vector<DataSymbol> result;
   for (const Elf::Sym &s : elf->symbols) {

@@ -31,7 +31,8 @@ struct DataSymbol {
   uint64_t pointsAtIndex = 0, pointsAtOffset = 0; ///< that section's index, and the place in it
 };
 
-/// The variables whose names `wanted` accepts, in the object's order.
+/// The variables whose names `wanted` accepts, in the object's order. Of a finished program those in .symtab, local ones
+/// too; none if it is stripped.
 llvm::Expected<std::vector<DataSymbol>> readDataSymbols(llvm::MemoryBufferRef object,
                                                         llvm::function_ref<bool(llvm::StringRef)> wanted);
 
