@@ -13,7 +13,7 @@ _coppice() {
       ;;
     inspect)
       case $word in
-        -*) COMPREPLY=($(compgen -W '--graph= --help' -- "$word")); compopt -o nospace ;;
+        -*) COMPREPLY=($(compgen -W '--graph= --json --help' -- "$word")); compopt -o nospace ;;
         *) compopt -o default ;;
       esac
       ;;

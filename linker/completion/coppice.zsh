@@ -20,7 +20,7 @@ _coppice() {
       _describe -t codes code codes
       ;;
     inspect)
-      _arguments '--graph=[print the MLIR of a graph]:name' '*:file:_files'
+      _arguments '--graph=[print the MLIR of a graph]:name' '--json[print JSON]' '*:file:_files'
       ;;
     link)
       _arguments '--graph=[a graph]:file:_files' '--keep-kernel=[keep kernels]:glob' \
