@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace llvm;
@@ -75,12 +76,13 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   // Here for --help only; main.cpp runs it.
   app.add_subcommand("link", "Link, as ld.lld does and with Coppice's own flags (--graph=FILE, --print-kernels, ...)");
 
-  CLI::App *inspect = app.add_subcommand("inspect", "Show kernels and graphs of programs, objects, archives and models");
+  CLI::App *inspect =
+      app.add_subcommand("inspect", "Show kernels and graphs of programs, objects, archives and models");
   InspectOptions inspectOptions;
-  inspect->add_option("FILE", inspectOptions.files, "Programs, shared libraries, objects, archives, models")
-      ->type_name("")
-      ->required();
-  inspect->add_option("--graph", inspectOptions.graph, "Print the MLIR of a graph, without weights")->type_name("NAME");
+  inspect->add_option("FILE", inspectOptions.files, "Programs, shared libraries, objects, archives, models")->type_name("");
+  inspect->add_option("--graph", inspectOptions.graph, "Print the MLIR of this graph, or of all, without weights")
+      ->type_name("[=NAME]")
+      ->expected(0, 1);
   inspect->add_flag("--json", inspectOptions.json, "Print JSON (docs/inspect.md)");
 
   CLI::App *explain = app.add_subcommand("explain", "Print the long form of an error; without CODE, list them all");
@@ -109,7 +111,13 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   if (libdir) outs() << installation.libraryDirectory << "\n";
   if (version || cflags || bindir || libdir) return 0;
 
-  if (inspect->parsed()) return inspectCommand(inspectOptions, outs(), errs());
+  if (inspect->parsed()) {
+    if (inspectOptions.files.empty() && inspectOptions.graph) // inspect --graph FILE: the name is optional, the file is not
+      inspectOptions.files.push_back(std::exchange(*inspectOptions.graph, ""));
+    if (!inspectOptions.files.empty()) return inspectCommand(inspectOptions, outs(), errs());
+    errs() << "coppice: inspect: no FILE is given\nSee `coppice inspect --help`.\n";
+    return usageError;
+  }
   if (explain->parsed()) return explainCommand(code, outs(), errs());
   errs() << app.help();
   return usageError;
