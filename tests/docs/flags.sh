@@ -28,7 +28,7 @@ flags=$("$build/bin/coppice" link --help | sed -n '/^COPPICE OPTIONS/,$p' | grep
 [ "$(wc -w <<<"$flags")" -ge 9 ] || fail "coppice link --help names only: $flags"
 
 names() { # file, word: mdoc writes -- as "Fl Fl", fish as "-l"
-  sed 's/Fl Fl /--/g; s/ -l \([a-z]\)/ --\1/g' "$1" | grep -qE -- "(^|[^a-z-])$2([^a-z-]|$)"
+  sed 's/Fl Fl /--/g; s/ -l \([a-z]\)/ --\1/g' "$1" | grep -E -- "(^|[^a-z-])$2([^a-z-]|$)" >/dev/null
 }
 for word in $words; do
   for file in docs/man/coppice.1 linker/completion/coppice.*; do
