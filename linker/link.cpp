@@ -50,6 +50,10 @@ void addPlans(CompiledGraphs &graphs, Additions &additions) {
     additions.memory.push_back(input);
     (graph.fromFlag ? additions.arguments : lazy).push_back(graph.objectName);
   }
+  // Behind everything else gigabytes are out of the way of absolute addresses too, which code that is not
+  // position-independent has.
+  if (any_of(graphs.graphs, [](const CompiledGraph &graph) { return graph.object.largeWeights; }))
+    additions.arguments.insert(additions.arguments.end(), {"-z", "lrodata-after-bss"});
   if (!lazy.empty()) {
     additions.arguments.push_back("--start-lib");
     additions.arguments.insert(additions.arguments.end(), lazy.begin(), lazy.end());

@@ -258,7 +258,8 @@ Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp modul
                       object.addGlobal("coppice_open_weights", ElfObject::undefined, 0, 0, /*hidden=*/false));
   } else if (plan.weightsBytes) {
     // Large data has sections of its own, which lld keeps out of the way of 32-bit references.
-    bool large = plan.weightsBytes >= uint64_t(16) << 20;
+    result.largeWeights = plan.weightsBytes >= uint64_t(256) << 20;
+    bool large = result.largeWeights;
     auto weights = object.addSection((large ? ".lrodata.coppice.weights." : ".rodata.coppice.weights.") + plan.name,
                                      ELF::SHF_ALLOC | (large ? uint64_t(ELF::SHF_X86_64_LARGE) : 0), 64, plan.weightsBytes);
     for (const PlanConstant &constant : plan.constants)

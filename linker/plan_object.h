@@ -13,6 +13,7 @@ struct PlanObject {
   std::unique_ptr<llvm::MemoryBuffer> object;
   uint64_t planBytes = 0, weightsBytes = 0, graphBytes = 0;
   uint64_t weightsHash = 0;
+  bool largeWeights = false; ///< they are in .lrodata
 };
 
 struct PlanObjectOptions {
