@@ -79,7 +79,8 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   CLI::App *inspect =
       app.add_subcommand("inspect", "Show kernels and graphs of programs, objects, archives and models");
   InspectOptions inspectOptions;
-  inspect->add_option("FILE", inspectOptions.files, "Programs, shared libraries, objects, archives, models")->type_name("");
+  inspect->add_option("FILE", inspectOptions.files, "Programs, shared libraries, objects, archives, models")
+      ->type_name("");
   inspect->add_option("--graph", inspectOptions.graph, "Print the MLIR of this graph, or of all, without weights")
       ->type_name("[=NAME]")
       ->expected(0, 1);
@@ -112,7 +113,8 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   if (version || cflags || bindir || libdir) return 0;
 
   if (inspect->parsed()) {
-    if (inspectOptions.files.empty() && inspectOptions.graph) // inspect --graph FILE: the name is optional, the file is not
+    // inspect --graph FILE: the name is optional, the file is not.
+    if (inspectOptions.files.empty() && !inspectOptions.graph.value_or("").empty())
       inspectOptions.files.push_back(std::exchange(*inspectOptions.graph, ""));
     if (!inspectOptions.files.empty()) return inspectCommand(inspectOptions, outs(), errs());
     errs() << "coppice: inspect: no FILE is given\nSee `coppice inspect --help`.\n";
