@@ -19,8 +19,9 @@ constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 /// k in equal parts: a thin last one would cost a whole pass over C.
 constexpr int64_t depth_of(int64_t k) { return ceil_div(k, ceil_div(k, max_depth)); }
 
-/// C (+)= A B: A is tile_rows x k, column by column; B is k x tile_columns, row by row.
-template <class T> inline void micro_kernel(int64_t k, const T *a, const T *b, T *c, int64_t ldc, bool add) {
+/// C (+)= A B: A is tile_rows x k, column by column; B is k x tile_columns, row by row. Never inlined: the loop needs
+/// all registers for itself.
+template <class T> [[gnu::noinline]] void micro_kernel(int64_t k, const T *a, const T *b, T *c, int64_t ldc, bool add) {
   vector<T> sum[tile_rows][tile_vectors] = {};
   for (int64_t p = 0; p < k; ++p, a += tile_rows, b += tile_columns<T>) {
     vector<T> b0 = load(b), b1 = load(b + lanes<T>);
@@ -31,11 +32,17 @@ template <class T> inline void micro_kernel(int64_t k, const T *a, const T *b, T
       sum[i][1] += x * b1;
     }
   }
+  if (add) {
+    COPPICE_ONNX_UNROLL
+    for (int i = 0; i < tile_rows; ++i) {
+      sum[i][0] += load(c + i * ldc);
+      sum[i][1] += load(c + i * ldc + lanes<T>);
+    }
+  }
   COPPICE_ONNX_UNROLL
   for (int i = 0; i < tile_rows; ++i) {
-    T *row = c + i * ldc;
-    store(row, add ? load(row) + sum[i][0] : sum[i][0]);
-    store(row + lanes<T>, add ? load(row + lanes<T>) + sum[i][1] : sum[i][1]);
+    store(c + i * ldc, sum[i][0]);
+    store(c + i * ldc + lanes<T>, sum[i][1]);
   }
 }
 
@@ -55,11 +62,44 @@ void pack_b(const row_source<T> &b, int64_t k0, int64_t depth, int64_t j0, int64
   }
 }
 
+/// Four rows of A, from p on four columns at a time, to rows of four in the panel; returns where it stopped.
+template <class T> inline int64_t transpose_rows(const T *a, int64_t lda, int64_t depth, T *to) {
+  typedef T quad __attribute__((vector_size(4 * sizeof(T))));
+  int64_t p = 0;
+  for (; p + 4 <= depth; p += 4) {
+    quad r0, r1, r2, r3;
+    memcpy(&r0, a + p, sizeof r0);
+    memcpy(&r1, a + lda + p, sizeof r1);
+    memcpy(&r2, a + 2 * lda + p, sizeof r2);
+    memcpy(&r3, a + 3 * lda + p, sizeof r3);
+    quad low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+    quad low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5), high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+    quad c0 = __builtin_shufflevector(low01, low23, 0, 1, 4, 5), c1 = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    quad c2 = __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+         c3 = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+    memcpy(to + p * tile_rows, &c0, sizeof c0);
+    memcpy(to + (p + 1) * tile_rows, &c1, sizeof c1);
+    memcpy(to + (p + 2) * tile_rows, &c2, sizeof c2);
+    memcpy(to + (p + 3) * tile_rows, &c3, sizeof c3);
+  }
+  return p;
+}
+
 /// m rows and `depth` columns of A, as panels of tile_rows, the last filled up with 0.
 template <class T> void pack_a(const T *a, int64_t lda, int64_t m, int64_t depth, T *to) {
-  for (int64_t i = 0; i < m; i += tile_rows)
-    for (int64_t p = 0; p < depth; ++p)
-      for (int r = 0; r < tile_rows; ++r) *to++ = i + r < m ? a[(i + r) * lda + p] : T(0);
+  for (int64_t i = 0; i < m; i += tile_rows, to += tile_rows * depth)
+    for (int r = 0; r < tile_rows;) {
+      const T *row = a + (i + r) * lda;
+      if (r + 4 <= tile_rows && i + r + 4 <= m) {
+        for (int64_t p = transpose_rows(row, lda, depth, to + r); p < depth; ++p)
+          for (int q = 0; q < 4; ++q) to[p * tile_rows + r + q] = row[q * lda + p];
+        r += 4;
+      } else {
+        bool inside = i + r < m;
+        for (int64_t p = 0; p < depth; ++p) to[p * tile_rows + r] = inside ? row[p] : T(0);
+        ++r;
+      }
+    }
 }
 
 template <class T>
@@ -82,11 +122,9 @@ void multiply(int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const ro
           for (int64_t i = 0; i < mm; i += tile_rows) {
             T *z = c + (i0 + i) * ldc + j0 + j;
             const T *x = packed_a + i * kk, *y = packed_b + j * kk;
-            if (mm - i >= tile_rows && nn - j >= width) {
-              micro_kernel(kk, x, y, z, ldc, adds);
-              continue;
-            }
-            micro_kernel(kk, x, y, edge, width, false);
+            const bool whole = mm - i >= tile_rows && nn - j >= width;
+            micro_kernel(kk, x, y, whole ? z : edge, whole ? ldc : width, whole && adds);
+            if (whole) continue;
             for (int64_t r = 0; r < smaller(tile_rows, mm - i); ++r)
               for (int64_t q = 0; q < smaller(width, nn - j); ++q)
                 z[r * ldc + q] = edge[r * width + q] + (adds ? z[r * ldc + q] : T(0));
