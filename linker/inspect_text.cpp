@@ -53,7 +53,7 @@ void printGraph(raw_ostream &os, const InspectedGraph &graph) {
   values.print(os, 2);
 
   if (!graph.functions.empty()) {
-    TextTable functions({{""}, {""}, {"", TextTable::Right}, {""}});
+    TextTable functions({{""}, {""}, {""}, {""}});
     for (const InspectedFunction &f : graph.functions)
       functions.addRow({"function", visible(f.name), counted(f.ops, "op"), visible(f.type)});
     functions.print(os, 2);
