@@ -144,7 +144,7 @@ private:
     if (!argument.starts_with("--")) return false;
     StringRef value = option.value;
     bool takesValue = StringSwitch<bool>(option.name)
-                          .Cases({"graph", "keep-kernel", "prefer-kernel", "target", "weights", "diagnostics"}, true)
+                          .Cases({"graph", "keep-kernel", "prefer-kernel", "target", "weights", "diagnostics", "dump-after"}, true)
                           .Default(false);
     if (takesValue && !option.hasValue) {
       if (!next) {
@@ -182,6 +182,9 @@ private:
       if (value != "text" && value != "json") bad(argument, "text or json is wanted", "write --diagnostics=json");
       o.jsonDiagnostics = value == "json";
       return true; // changes nothing of the output
+    } else if (option.name == "dump-after") {
+      if (value != "symbols" && value != "graphs") bad(argument, "a step is wanted", "write --dump-after=symbols or --dump-after=graphs");
+      o.dumpAfter = value.str();
     } else if (!option.hasValue && option.name == "print-kernels") {
       o.printKernels = true;
     } else if (!option.hasValue && option.name == "size-summary") {

@@ -34,6 +34,8 @@ struct LinkOptions {
   std::vector<std::pair<std::string, std::string>> preferKernels; ///< op, library
   std::vector<unsigned> cpuLevels; ///< wanted x86-64 levels (1 to 4), ascending; empty: baseline and all that there are
   std::optional<std::string> weightsFile; ///< --weights=FILE; not set: embed
+  /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution. For debugging.
+  std::string dumpAfter;
   bool printKernels = false, sizeSummary = false, stripGraph = false, jsonDiagnostics = false;
   bool any = false; ///< one of our flags that changes the output was given
   std::vector<std::string> given; ///< our flags as they were given, without --graph

@@ -174,6 +174,10 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
 
   CompiledGraphs graphs;
   if (!diagnostics.hasErrors()) graphs = compileGraphs(options, resolution, index, diagnostics);
+  if (options.dumpAfter == "symbols")
+    for (const ObjectRef &object : resolution.linked()) out << object.name << "\n";
+  if (options.dumpAfter == "graphs")
+    for (ResolvedGraph &graph : graphs.resolved) graph.module.print(out);
   Additions additions;
   if (!diagnostics.hasErrors()) {
     addPlans(graphs, additions);
