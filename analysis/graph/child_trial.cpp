@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analysis/graph/child_trial.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -22,12 +24,15 @@ void limit(int resource, rlim_t value) {
 
 /// Bytes that count for RLIMIT_DATA now: field 6 of /proc/self/statm, in pages (proc(5)).
 rlim_t dataInUse() {
-  unsigned long pages = 0;
+  uint64_t pages = 0;
   if (FILE *statm = fopen("/proc/self/statm", "r")) {
-    if (fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1) pages = 0;
+    char line[256] = {};
+    llvm::SmallVector<llvm::StringRef, 8> fields;
+    if (fgets(line, sizeof line, statm)) llvm::SplitString(line, fields);
+    if (fields.size() < 6 || fields[5].getAsInteger(10, pages)) pages = 0;
     fclose(statm);
   }
-  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 [[noreturn]] void runChild(uint64_t inputSize, llvm::function_ref<void()> action) {

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 #include <queue>
 
 using namespace coppice;
@@ -101,7 +102,10 @@ class OnnxImporter {
 public:
   OnnxImporter(OnnxFile &file, const onnx::ModelProto &model)
       : file(file), model(model), types(file), tensors(file, types), b(&file.context),
-        fileLocation(mlir::FileLineColLoc::get(&file.context, file.path(), 0, 0)) {}
+        fileLocation(mlir::FileLineColLoc::get(&file.context, file.path(), 0, 0)) {
+    for (StringRef dialect : file.context.getAvailableDialects()) mlirDialects.insert(dialect);
+    for (mlir::Dialect *dialect : file.context.getLoadedDialects()) mlirDialects.insert(dialect->getNamespace());
+  }
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
@@ -139,6 +143,7 @@ private:
   mlir::OpBuilder b;
   Location fileLocation;
   llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::StringSet<> mlirDialects; ///< whose ops mean something else
   unsigned importedNodes = 0;
 };
 
@@ -233,7 +238,7 @@ mlir::OwningOpRef<mlir::ModuleOp> OnnxImporter::run() {
 
 //===-- Names -----------------------------------------------------------------------------------------------------===//
 
-/// Wrong types of intermediate values are left out: they are hints.
+/// Types that say nothing are left out. Those of intermediate values are hints, but must make sense.
 void OnnxImporter::readTypes(const onnx::GraphProto &graph, Scope &scope, const std::string &node) {
   for (const auto *list : {&graph.value_info(), &graph.output()})
     for (const auto &info : *list)
@@ -430,8 +435,7 @@ bool OnnxImporter::importNode(const onnx::NodeProto &node, const std::string &na
   StringRef dialect = domain.empty() ? "onnx" : domain;
   std::string op = (dialect + "." + node.op_type()).str();
   StringRef mlirDialect = StringRef(op).split('.').first;
-  if (llvm::is_contained(file.context.getAvailableDialects(), mlirDialect) || mlirDialect == "builtin" ||
-      mlirDialect.empty()) {
+  if (mlirDialects.contains(mlirDialect) || mlirDialect.empty()) {
     file.error("COP202", formatv("the domain of op '{0}' is a dialect of MLIR", op), name);
     return false;
   }
@@ -674,13 +678,20 @@ ImportedGraph coppice::importOnnx(llvm::MemoryBufferRef buffer, mlir::MLIRContex
   std::string weightless;
   if (WireError error = copyWithoutWeights(contents, weightless); !error.message.empty())
     return fail("not an ONNX model, or a damaged one: " + error.message, error.offset);
+  if (weightless.size() > static_cast<size_t>(std::numeric_limits<int>::max())) { // protobuf's own limit
+    diagnostics.error(
+        "COP208", "the model has more than 2 GiB besides raw_data; weights of this size must be raw_data or external",
+        file.place());
+    return result;
+  }
   onnx::ModelProto model;
   if (!model.ParseFromString(weightless)) return fail("not an ONNX model, or a damaged one: a field cannot be decoded");
   if (!model.has_graph()) return fail("the model has no graph (field 7 of ModelProto)");
   if (!model.graph().node_size()) return fail("the model's graph has no nodes");
 
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-    file.error("COP205", "the model does not make a valid graph: " + d.str());
+    auto node = d.getLocation()->findInstanceOf<mlir::NameLoc>();
+    file.error("COP205", "the model does not make a valid graph: " + d.str(), node ? node.getName().str() : "");
     return mlir::success();
   });
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();

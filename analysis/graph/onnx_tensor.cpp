@@ -178,7 +178,7 @@ Type OnnxTypes::tensor(int32_t dataType, const onnx::TensorShapeProto *shape, co
 }
 
 Type OnnxTypes::value(const onnx::TypeProto &type, const std::string &subject, const std::string &node) const {
-  auto opaque = [&](std::string text) -> Type {
+  auto opaque = [&](const std::string &text) -> Type {
     return mlir::OpaqueType::get(mlir::StringAttr::get(&file.context, "onnx"), text);
   };
   auto element = [&](const onnx::TypeProto &of) {
@@ -326,7 +326,7 @@ mlir::DenseElementsAttr inlineElements(mlir::RankedTensorType type, StringRef da
 mlir::ElementsAttr OnnxTensors::read(const onnx::TensorProto &t, StringRef key, const std::string &subject,
                                      const std::string &node) {
   Source source{subject, node};
-  auto error = [&](StringRef code, std::string what) {
+  auto error = [&](StringRef code, const std::string &what) {
     file.error(code, subject + " " + what, node);
     return mlir::ElementsAttr();
   };
@@ -397,7 +397,7 @@ mlir::ElementsAttr OnnxTensors::read(const onnx::TensorProto &t, StringRef key, 
 //===-- External data ---------------------------------------------------------------------------------------------===//
 
 std::optional<StringRef> OnnxTensors::external(const onnx::TensorProto &t, uint64_t bytes, const Source &source) {
-  auto error = [&](std::string what) {
+  auto error = [&](const std::string &what) {
     file.error("COP206", source.subject + " " + what, source.node);
     return std::nullopt;
   };
