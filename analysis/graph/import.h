@@ -37,6 +37,7 @@ struct TextOrigin {
 };
 
 /// MLIR text or bytecode. For text inside a C++ file, `origin` maps places back to it. Not null-terminated input is fine.
+/// Bytecode must outlive the result, as a model must: its resources stay where they are.
 ImportedGraph importMlir(llvm::MemoryBufferRef text, mlir::MLIRContext &context, Diagnostics &diagnostics,
                          const TextOrigin *origin = nullptr);
 
