@@ -25,9 +25,9 @@ template <class To, class From> To convert(From x) {
   } else if constexpr (from_half) {
     return convert<To>(widen(x));
   } else if constexpr (std::is_same_v<From, boolean>) {
-    return convert<To>(uint8_t(x.value != 0));
+    return uint8_t(x) ? convert<To>(uint8_t(1)) : convert<To>(uint8_t(0)); // GCC vectorizes it in this form
   } else if constexpr (std::is_same_v<To, boolean>) {
-    return {uint8_t(x != 0)};
+    return boolean(x != 0 ? 1 : 0);
   } else if constexpr (std::is_same_v<To, f16> || std::is_same_v<To, bf16>) {
     To h;
     if constexpr (std::is_same_v<From, float> || sizeof(From) < 4)

@@ -8,7 +8,7 @@ namespace {
 
 struct equal {
   template <class T> static uint8_t apply(T a, T b) { return a == b; }
-  static uint8_t apply(boolean a, boolean b) { return !a.value == !b.value; }
+  static uint8_t apply(boolean a, boolean b) { return !uint8_t(a) == !uint8_t(b); }
 };
 struct greater {
   template <class T> static uint8_t apply(T a, T b) { return a > b; }

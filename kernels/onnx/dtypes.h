@@ -5,9 +5,7 @@
 
 namespace coppice::onnx {
 /// A bool of a tensor: any byte but 0 is true (reading other values than 0 and 1 as C++ bool is undefined).
-struct boolean {
-  uint8_t value;
-};
+enum class boolean : uint8_t {};
 } // namespace coppice::onnx
 
 #define COPPICE_ONNX_HALVES(X, ...)                                                                                    \
