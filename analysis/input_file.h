@@ -23,6 +23,9 @@ struct InputFile {
 /// Opens and classifies; the error has no path in it.
 llvm::Expected<InputFile> openInputFile(llvm::StringRef path);
 
+/// The same for contents that are in memory.
+llvm::Expected<InputFile> classifyInput(llvm::StringRef path, std::unique_ptr<llvm::MemoryBuffer> contents);
+
 /// An object of the link: a file, or a member of an archive.
 struct ObjectRef {
   size_t file = 0;             ///< index into the inputs

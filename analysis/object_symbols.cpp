@@ -85,8 +85,9 @@ void flatten(const Constant *c, const DataLayout &layout, MutableArrayRef<char> 
 }
 
 Expected<std::vector<DataSymbol>> readBitcodeData(MemoryBufferRef object, function_ref<bool(StringRef)> wanted) {
+  // Functions are left alone: a variable has its initial value without them.
   LLVMContext context;
-  auto module = parseBitcodeFile(object, context);
+  auto module = getLazyBitcodeModule(object, context, /*ShouldLazyLoadMetadata=*/true);
   if (!module) return module.takeError();
   std::vector<DataSymbol> result;
   for (const GlobalVariable &variable : (*module)->globals()) {

@@ -48,8 +48,7 @@ public:
     for (CompiledGraph &graph : result.graphs)
       for (const PlanOp &op : graph.plan.ops)
         if (op.choice)
-          for (const KernelDescriptor *k : op.choice->kernels)
-            if (used.insert(k->symbol).second) result.descriptors.push_back(k);
+          for (const KernelDescriptor *k : op.choice->kernels) addUsed(*k, op);
     llvm::sort(result.descriptors, [](auto *a, auto *b) { return a->symbol < b->symbol; });
     for (const KernelDescriptor *k : result.descriptors) result.usedKernels.push_back(k->symbol);
     return std::move(result);
@@ -136,6 +135,26 @@ private:
       bound.insert(&argument);
     }
     return true;
+  }
+
+  // Chosen by signature, linked by symbol: a symbol that two libraries define with two signatures cannot stand for both.
+  void addUsed(const KernelDescriptor &kernel, const PlanOp &op) {
+    auto [it, isNew] = used.try_emplace(kernel.symbol, &kernel);
+    if (isNew) {
+      result.descriptors.push_back(&kernel);
+      return;
+    }
+    const KernelDescriptor &first = *it->second;
+    bool isSame = first.object.file == kernel.object.file && first.object.member == kernel.object.member;
+    if (isSame || !clashes.insert(kernel.symbol).second) return;
+    Diagnostic d;
+    d.code = "COP103";
+    d.message = "the graphs need two kernels that have one name: '" + kernel.symbol + "'";
+    d.place = placeOf(op.op->getLoc());
+    for (const KernelDescriptor *both : {&first, &kernel})
+      d.notes.push_back({both->object.name + " has " + both->symbol.substr(strlen("coppice.kernel.")) + ": " + both->signature.text, {}});
+    d.help = "give one of them another variant name: COPPICE_VARIANT(\"" + kernel.op + "\", \"NAME\", ...)";
+    diagnostics.report(std::move(d));
   }
 
   mlir::MLIRContext &context() {
@@ -278,7 +297,8 @@ private:
   CompiledGraphs result;
   GraphRecords records;
   size_t objectsRead = 0;
-  StringSet<> done, used;
+  StringSet<> done, clashes;
+  StringMap<const KernelDescriptor *> used;
   std::map<std::string, const GraphArgument *> flagGraphs; // sorted: graphs are compiled in this order
   std::set<const GraphArgument *> bound;
   std::map<std::string, size_t> graphOwner;

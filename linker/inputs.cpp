@@ -57,12 +57,31 @@ private:
       return;
     }
     if (file->kind == InputKind::Other && identify_magic(file->buffer->getBuffer()) == file_magic::unknown) {
-      if (depth < 4) readScript(*file, argument, depth + 1);
+      bool isEmpty = file->buffer->getBufferSize() == 0;
+      if (isEmpty || !beginsAsScript(file->buffer->getBuffer()))
+        diagnostics.error("COP302",
+                          isEmpty ? "this file is empty" : "this is no object, archive, shared library or linker script",
+                          {.file = path.str()});
+      else if (depth < 4) readScript(*file, argument, depth + 1);
       return;
     }
     file->wholeArchive = argument.wholeArchive;
     file->lazy = argument.lazy;
     result.push_back(std::move(*file));
+  }
+
+  // https://sourceware.org/binutils/docs/ld/Script-Format.html: commands, and assignments.
+  static bool beginsAsScript(StringRef text) {
+    while (true) {
+      text = text.ltrim(" \t\r\n;");
+      if (!text.consume_front("/*")) break;
+      text = text.split("*/").second;
+    }
+    StringRef word = text.take_while([](char c) { return isAlnum(c) || StringRef("_.$\"").contains(c); });
+    StringRef next = text.drop_front(word.size()).ltrim();
+    static const StringRef operators[] = {"=", "+=", "-=", "*=", "/=", "<<=", ">>=", "&=", "|=", "^="};
+    return !word.empty() && (next.starts_with("(") || next.starts_with("{") || word == "INCLUDE" || word == "INSERT" ||
+                             any_of(operators, [&](StringRef o) { return next.starts_with(o); }));
   }
 
   // Linker scripts that stand for a library, as libc.so and libm.so are: INPUT and GROUP, with AS_NEEDED inside. Anything

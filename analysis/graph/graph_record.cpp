@@ -10,6 +10,11 @@ namespace coppice {
 static constexpr StringLiteral graphPrefix = "coppice.graph.", importPrefix = "coppice.import.",
                                callPrefix = "_ZN7coppice6detail11call_record";
 
+static Error damaged(const ObjectRef &object, const DataSymbol &symbol, StringRef name) {
+  return createStringError(object.name + ": the record '" + symbol.name + "' is damaged: it says that its name is '" +
+                           name + "'");
+}
+
 Error readGraphRecords(const ObjectRef &object, GraphRecords &records) {
   if (!mentionsSymbol(object.buffer, graphPrefix) && !mentionsSymbol(object.buffer, importPrefix) &&
       !mentionsSymbol(object.buffer, callPrefix))
@@ -27,7 +32,11 @@ Error readGraphRecords(const ObjectRef &object, GraphRecords &records) {
       return field;
     };
     if (next() != "1")
-      return createStringError(object.name + ": the record '" + symbol.name + "' is of another version of Coppice's headers");
+      return createStringError(object.name + ": the record '" + symbol.name +
+                               "' is of another version of Coppice's headers");
+    auto isNamed = [&](StringRef prefix, StringRef name) {
+      return StringRef(symbol.name).drop_front(prefix.size()) == name;
+    };
     if (StringRef(symbol.name).starts_with(callPrefix)) {
       std::string name = next().str();
       records.calls.push_back({name, next().str(), object.name});
@@ -38,6 +47,7 @@ Error readGraphRecords(const ObjectRef &object, GraphRecords &records) {
       (void)next().getAsInteger(10, record.line);
       record.types = next().str();
       record.object = object.name;
+      if (!isNamed(importPrefix, record.name)) return damaged(object, symbol, record.name);
       records.imports.push_back(std::move(record));
     } else {
       GraphRecord record;
@@ -52,6 +62,7 @@ Error readGraphRecords(const ObjectRef &object, GraphRecords &records) {
         record.line = record.line > newlines ? record.line - newlines : 1;
       }
       record.object = object.name;
+      if (!isNamed(graphPrefix, record.name)) return damaged(object, symbol, record.name);
       records.graphs.push_back(std::move(record));
     }
   }

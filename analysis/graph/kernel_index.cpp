@@ -191,6 +191,12 @@ const std::vector<const KernelDescriptor *> &KernelIndex::kernelsFor(StringRef o
   return it->second;
 }
 
+bool KernelIndex::hasDamaged(StringRef op) const {
+  auto all = byOp.find(symbolNameOfOp(op));
+  auto whole = loaded.find(op);
+  return all != byOp.end() && whole != loaded.end() && whole->second.size() < all->second.size();
+}
+
 std::vector<std::string> KernelIndex::matching(StringRef glob) const {
   std::vector<std::string> result;
   auto pattern = GlobPattern::create(glob);

@@ -51,6 +51,8 @@ public:
   /// All kernels for an op, in the order of the inputs. Damaged descriptors are reported once (COP104) and left out.
   /// References stay valid.
   const std::vector<const KernelDescriptor *> &kernelsFor(llvm::StringRef op, Diagnostics &diagnostics);
+  /// Were there kernels for the op that kernelsFor() had to leave out?
+  bool hasDamaged(llvm::StringRef op) const;
   /// Symbols whose op, op$variant or whole name matches.
   std::vector<std::string> matching(llvm::StringRef glob) const;
   const std::vector<KernelLibrary> &libraries() const { return list; }

@@ -496,6 +496,10 @@ private:
       if (group.kernels.empty()) group.fit = std::move(fit);
       group.kernels.push_back(kernel);
     }
+    if (groups.empty() && index.hasDamaged(name)) { // which has been reported, and is perhaps the one that would fit
+      failed = poisoned = true;
+      return;
+    }
     if (groups.empty()) {
       // What an op without a kernel leaves open must not make its users look wrong as well.
       if (candidates.empty() || !hasUnknownOperand(op) || !poisoned) addMissing(op, std::move(missed));
