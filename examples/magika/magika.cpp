@@ -158,6 +158,7 @@ int main(int argc, char **argv) {
     ++n_threads;
   take_files(&w);
   for (int i = 0; i < n_threads; ++i) pthread_join(threads[i], nullptr);
+  free(w.answers);
 
   if (fflush(stdout)) return perror("magika: standard output"), 1;
   return w.failed;
