@@ -160,6 +160,6 @@ int main(int argc, char **argv) {
   for (int i = 0; i < n_threads; ++i) pthread_join(threads[i], nullptr);
   free(w.answers);
 
-  if (fflush(stdout)) return perror("magika: standard output"), 1;
+  if (fflush(stdout) || ferror(stdout)) return perror("magika: standard output"), 1;
   return w.failed;
 }
