@@ -7,10 +7,6 @@
 namespace coppice::onnx {
 namespace {
 
-template <class T> T *elements(const DLTensor *t) {
-  return reinterpret_cast<T *>(static_cast<char *>(t->data) + t->byte_offset);
-}
-
 template <class T> status conv(call &c) {
   convolution s;
   if (status planned = plan_convolution(c, s); planned != status::ok) return planned;

@@ -6,18 +6,6 @@
 namespace coppice::onnx {
 namespace {
 
-template <class T> struct matrix_rows : row_source<T> { // the rows lie in memory
-  const T *data;
-  int64_t ldb;
-};
-template <class T> const T *matrix_row(const row_source<T> *source, int64_t k, int64_t j, int64_t, T *) {
-  auto *self = static_cast<const matrix_rows<T> *>(source);
-  return self->data + k * self->ldb + j;
-}
-template <class T> T *elements(const DLTensor *t) {
-  return reinterpret_cast<T *>(static_cast<char *>(t->data) + t->byte_offset);
-}
-
 template <class T> status matmul(call &c) {
   matmul_shape s;
   if (status planned = plan_matmul(c, s); planned != status::ok) return planned;
@@ -28,11 +16,7 @@ template <class T> status matmul(call &c) {
   T *out = elements<T>(c.outputs[0]);
   int64_t index[COPPICE_MAX_RANK] = {}, a_at = 0, b_at = 0;
   do {
-    matrix_rows<T> rows;
-    rows.row = matrix_row<T>;
-    rows.data = b + b_at;
-    rows.ldb = s.n;
-    COPPICE_ONNX_LEVEL::gemm(s.m, s.n, s.k, a + a_at, s.k, rows, out, s.n, false, scratch);
+    COPPICE_ONNX_LEVEL::gemm(s.m, s.n, s.k, a + a_at, s.k, matrix(b + b_at, s.n), out, s.n, false, scratch);
     out += s.m * s.n;
   } while (next_matrices(s, index, a_at, b_at));
   return status::ok;

@@ -15,7 +15,8 @@ from onnx.backend.test.case import node as node_cases
 OPS = set("""Mul Add Sub Div Max Equal Cast MatMul Conv Tanh ReduceSum ReduceMax Sqrt Reciprocal Exp GlobalMaxPool Reshape
 Expand Concat Slice Shape Squeeze Unsqueeze Transpose
 Min Sum Greater GreaterOrEqual Less LessOrEqual Neg Abs Relu Log Sigmoid Identity Flatten Size ReduceMin ReduceMean
-ReduceProd ReduceSumSquare ReduceL1 ReduceL2 GlobalAveragePool""".split())
+ReduceProd ReduceSumSquare ReduceL1 ReduceL2 GlobalAveragePool
+Softmax Gemm Gather Where Pow""".split())
 
 # DLPack's code of the numpy types that tensors here may have.
 CODES = {"float16": 2, "float32": 2, "float64": 2, "bfloat16": 4, "bool": 6, "int8": 0, "int16": 0, "int32": 0, "int64": 0,
@@ -185,6 +186,45 @@ def own_cases():
         t = getattr(ml_dtypes, dtype, dtype)
         x, y = ((np.abs(values(s, np.int8)) % 4).astype(t) for s in ((3, 4), (4, 5)))
         yield own("MatMul", 13, [x, y], (x.astype(np.float64) @ y.astype(np.float64)).astype(t))
+    for dtype in floats:
+        t = getattr(ml_dtypes, dtype, dtype)
+        tolerance = 1e-2 if dtype in halves else 1e-5
+        for shape, axis in (((3, 40), 1), ((3, 40), 0), ((2, 5, 7), 1), ((2, 5, 7), -1), ((4, 1), 1), ((), 0), ((0, 3), 1), ((2, 300), -1)):
+            x = (values(shape) * 3).astype(t)
+            wide = x.astype(np.float64)
+            e = np.exp(wide - wide.max(axis, keepdims=True)) if shape and x.size else np.ones(shape)
+            expected = (e / e.sum(axis, keepdims=True) if shape else e).astype(t)
+            yield packed_case(f"Softmax {dtype} {shape} {axis}", "Softmax", 13, {"axis": axis} if shape else {"axis": 0}, [x], [expected], tolerance, tolerance)
+            flat = wide.reshape(int(np.prod(shape[:axis])), -1) if x.size and axis > 0 else None
+            if flat is not None:
+                e = np.exp(flat - flat.max(1, keepdims=True))
+                yield packed_case(f"Softmax 11 {dtype} {shape} {axis}", "Softmax", 11, {"axis": axis}, [x], [(e / e.sum(1, keepdims=True)).reshape(shape).astype(t)], tolerance, tolerance)
+    for dtype in ("float32", "float64"):
+        for (m, k, n), trans_a, trans_b, addend in itertools.product(((1, 70, 9), (5, 7, 30), (20, 3, 1), (3, 0, 4)), (0, 1), (0, 1), (None, (), (1,), "n", "1n", "m1", "mn")):
+            a, b = values((k, m) if trans_a else (m, k), dtype), values((n, k) if trans_b else (k, n), dtype)
+            shape = {"n": (n,), "1n": (1, n), "m1": (m, 1), "mn": (m, n)}.get(addend, addend)
+            c = None if addend is None else values(shape, dtype)
+            product = (a.T if trans_a else a).astype(np.float64) @ (b.T if trans_b else b)
+            for alpha, beta in ((1.0, 1.0), (0.5, 2.0)):
+                expected = alpha * product + (0 if c is None else beta * c.astype(np.float64))
+                yield own("Gemm", 13, [a, b] + ([] if c is None else [c]), expected.astype(dtype), transA=trans_a, transB=trans_b, alpha=alpha, beta=beta)
+            if addend == "n":
+                yield own("Gemm", 6, [a, b, c], (product + c).astype(dtype), transA=trans_a, transB=trans_b, broadcast=1)
+    for dtype in (np.int8, np.int16, np.float32, np.float64, bool):
+        x, y = values((3, 1, 4)).astype(dtype), values((2, 1)).astype(dtype)
+        condition = values((1, 2, 4)) > 0
+        yield own("Where", 16, [condition, x, y], np.where(condition, x, y))
+        yield own("Where", 9, [condition[0, 0, 0], x, x], x)
+        index = np.array([[0, -1], [2, 1]])
+        yield own("Gather", 11, [x, index], x.take(index, 0))
+        yield own("Gather", 13, [x, index.astype(np.int32)], x.take(index, 2), axis=-1)
+        yield own("Gather", 1, [x, np.array(1)], x.take(1, 2), axis=2)
+    for dtype, exponent in itertools.product(("float32", "float64", "int32", "int64"), ("float32", "float64", "int32", "int64", "uint32", "uint64")):
+        x, y = np.abs(values((3, 5), dtype)) + np.dtype(dtype).type(1), (values((5,), np.int8) % 4).astype(exponent)
+        yield own("Pow", 13, [x, y], np.power(x.astype(np.float64), y.astype(np.float64)).astype(dtype))
+        yield own("Pow", 13, [x, np.asarray(y.dtype.type(2))], (x * x).astype(dtype))
+        if dtype == exponent and dtype.startswith("f"):
+            yield own("Pow", 6, [x, y], np.power(x, y), broadcast=1)
     nan = np.array([np.nan, 1, -np.inf, 0], np.float32)
     yield own("Max", 13, [nan, nan[::-1].copy()], np.maximum(nan, nan[::-1]))
 
