@@ -34,19 +34,6 @@ void simplify(convolution &s) {
   s.spatial = n;
 }
 
-int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
-/// b is positive.
-int64_t ceil_div(int64_t a, int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }
-
-/// The output positions x for which 0 <= x * stride + offset < in: [first, last).
-struct range {
-  int64_t first, last;
-};
-range inside(int64_t offset, int64_t stride, int64_t in, int64_t out) {
-  int64_t first = clamp(ceil_div(-offset, stride), 0, out);
-  return {first, clamp(ceil_div(in - offset, stride), first, out)};
-}
-
 template <class T> const T *patch_row(const row_source<T> *source, int64_t k, int64_t j, int64_t n, T *buffer) {
   auto *self = static_cast<const patch_rows<T> *>(source);
   const convolution &s = *self->shape;
@@ -163,40 +150,7 @@ template <class T> patch_rows<T> patches_of(const convolution &shape, const T *i
   return rows;
 }
 
-template <class T> void convolve_plane(const convolution &s, const T *image, const T *taps, T *out) {
-  const int inner = s.spatial - 1;
-  const int64_t width = s.out[inner], stride = s.stride[inner], rows = width ? s.out_size / width : 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    T *__restrict to = out + row * width;
-    for (int64_t t = 0; t < s.taps; t += s.kernel[inner]) { // the taps of one row of the kernel
-      int64_t at = 0, size = s.in[inner], rest = row, tap = t / s.kernel[inner];
-      bool outside = false;
-      for (int d = inner - 1; d >= 0; --d) {
-        int64_t i = rest % s.out[d] * s.stride[d] + tap % s.kernel[d] * s.dilation[d] - s.pad[d];
-        outside |= i < 0 || i >= s.in[d];
-        at += i * size;
-        size *= s.in[d];
-        rest /= s.out[d];
-        tap /= s.kernel[d];
-      }
-      if (outside) continue;
-      for (int64_t q = 0; q < s.kernel[inner]; ++q) {
-        int64_t offset = q * s.dilation[inner] - s.pad[inner];
-        range valid = inside(offset, stride, s.in[inner], width);
-        const T *from = image + at + offset;
-        T factor = taps[t + q];
-        if (stride == 1)
-          for (int64_t x = valid.first; x < valid.last; ++x) to[x] += factor * from[x];
-        else
-          for (int64_t x = valid.first; x < valid.last; ++x) to[x] += factor * from[x * stride];
-      }
-    }
-  }
-}
-
 template patch_rows<float> patches_of(const convolution &, const float *);
 template patch_rows<double> patches_of(const convolution &, const double *);
-template void convolve_plane(const convolution &, const float *, const float *, float *);
-template void convolve_plane(const convolution &, const double *, const double *, double *);
 
 } // namespace coppice::onnx

@@ -19,6 +19,20 @@ struct convolution {
   int64_t in_size, out_size, taps;                                      // products of in, out, kernel
   bool pointwise; // one tap, no stride, no pads: the input is the matrix as it is
 };
+
+static inline int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
+/// b is positive.
+static inline int64_t ceil_div(int64_t a, int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }
+
+/// The output positions x for which 0 <= x * stride + offset < in: [first, last).
+struct range {
+  int64_t first, last;
+};
+static inline range inside(int64_t offset, int64_t stride, int64_t in, int64_t out) {
+  int64_t first = clamp(ceil_div(-offset, stride), 0, out);
+  return {first, clamp(ceil_div(in - offset, stride), first, out)};
+}
+
 /// Plans from X, W, B (inputs 0 to 2) and the attributes auto_pad, dilations, group, kernel_shape, pads, strides (0 to
 /// 5), and allocates output 0.
 status plan_convolution(call &c, convolution &s);
@@ -30,8 +44,5 @@ template <class T> struct patch_rows : row_source<T> {
   const T *image; // the first channel of the group
 };
 template <class T> patch_rows<T> patches_of(const convolution &shape, const T *image);
-
-/// One output plane += one input plane * the taps of one filter: for groups that are too small for a matrix product.
-template <class T> void convolve_plane(const convolution &s, const T *image, const T *taps, T *out);
 
 } // namespace coppice::onnx

@@ -167,8 +167,8 @@ void multiply_column(int64_t m, int64_t k, const T *a, int64_t lda, const row_so
   for (int64_t i = 0; i < m; ++i, a += lda, c += ldc) {
     vector<T> sum[4] = {};
     int64_t p = 0;
-    for (; p + 4 * lanes<T> <= k; p += 4 * lanes<T>)
-      for (int q = 0; q < 4; ++q) sum[q] += load(a + p + q * lanes<T>) * load(column + p + q * lanes<T>);
+    for (; p + 4 * lanes<T> <= k; p += 4 * lanes<T>) COPPICE_ONNX_UNROLL
+    for (int q = 0; q < 4; ++q) sum[q] += load(a + p + q * lanes<T>) * load(column + p + q * lanes<T>);
     vector<T> all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     T total = 0;
     for (int q = 0; q < lanes<T>; ++q) total += all[q];
