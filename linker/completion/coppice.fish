@@ -11,7 +11,6 @@ complete -c coppice -n __fish_use_subcommand -f -l help -s h -d 'Print help'
 complete -c coppice -n '__fish_seen_subcommand_from explain' -f -a "(coppice explain 2>/dev/null | string replace '  ' \t)"
 complete -c coppice -n '__fish_seen_subcommand_from inspect' -l graph -x -d 'Print the MLIR of a graph'
 complete -c coppice -n '__fish_seen_subcommand_from inspect' -l json -d 'Print JSON'
-complete -c coppice -n '__fish_seen_subcommand_from inspect' -l json -d 'Print JSON'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l graph -r -d 'A graph'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l keep-kernel -x -d 'Keep kernels'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l prefer-kernel -x -d 'Which library wins for an op'

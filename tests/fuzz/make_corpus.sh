@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# make_corpus.sh PROTOC ONNX_PROTO MLIR_OPT OUTPUT: the seeds of all fuzz targets, in OUTPUT/<target>/. Models are kept as
-# text, bytecode is made from the MLIR seeds, everything else is copied.
+# make_corpus.sh PROTOC ONNX_PROTO LLVM_TOOLS OUTPUT: the seeds of all fuzz targets, in OUTPUT/<target>/. Models and objects
+# are kept as text, bytecode is made from the MLIR seeds, \0NNN in *.escaped is a byte, everything else is copied.
 set -eu
-protoc=$1 proto=$2 mlir_opt=$3 output=$4
+protoc=$1 proto=$2 tools=$3 output=$4
 here=$(cd "$(dirname "$0")" && pwd)
 for target in "$here"/corpus/*/; do
   out=$output/$(basename "$target")
@@ -16,9 +16,12 @@ for target in "$here"/corpus/*/; do
       ;;
     *.mlir)
       cp "$seed" "$out/$base"
-      "$mlir_opt" --allow-unregistered-dialect --emit-bytecode "$seed" -o "$out/${base%.mlir}.mlirbc"
+      "$tools/mlir-opt" --allow-unregistered-dialect --emit-bytecode "$seed" -o "$out/${base%.mlir}.mlirbc"
       ;;
+    *.yaml) "$tools/yaml2obj" "$seed" -o "$out/${base%.yaml}" ;;
+    *.escaped) printf %b "$(cat "$seed")" >"$out/${base%.escaped}" ;;
     *) cp "$seed" "$out/$base" ;;
     esac
   done
 done
+(cd "$output/fuzz_object" && rm -f lib.a && "$tools/llvm-ar" rcsD lib.a kernel import)
