@@ -107,7 +107,8 @@ void multiply(int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const ro
               bool add, T *scratch) {
   constexpr int width = tile_columns<T>;
   int64_t depth = depth_of(k);
-  T *buffer = scratch, *packed_a = buffer + block_columns, *packed_b = packed_a + block_rows * depth;
+  T *buffer = scratch, *packed_b = buffer + block_columns; // aligned as a whole cache line, as all panels of B are
+  T *packed_a = packed_b + ceil_div(smaller(n, block_columns), width) * width * depth;
   alignas(64) T edge[tile_rows * width];
   for (int64_t j0 = 0; j0 < n; j0 += block_columns) {
     int64_t nn = smaller(n - j0, block_columns);
