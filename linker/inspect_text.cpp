@@ -156,8 +156,7 @@ void printInspection(raw_ostream &os, const Inspection &inspection) {
     printGraph(os, graph);
     os << '\n';
   }
-  for (StringRef name : inspection.graphsWithoutMlir)
-    os << "graph " << visible(name) << "  (its MLIR is not in the file)\n";
+  for (StringRef name : inspection.graphsWithoutMlir) os << "graph " << visible(name) << "  (without its MLIR)\n";
   if (!inspection.graphsWithoutMlir.empty()) os << '\n';
   if (!inspection.sources.empty() || !inspection.imports.empty()) {
     printSources(os, inspection);

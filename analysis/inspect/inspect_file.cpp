@@ -236,10 +236,15 @@ private:
     GraphSection section = parseGraphSection(contents);
     for (const GraphSectionRecord &record : section.records) {
       std::string name = record.name.str();
+      if (!record.bytecode.starts_with("ML\xEFR")) {
+        diagnostics.error("COP302", "graph '" + name + "': this is not MLIR bytecode",
+                          {.file = result.path, .offset = fileOffset + record.bytecodeOffset},
+                          "link the program again");
+        continue;
+      }
       Diagnostics own;
       MemoryBufferRef bytecode(record.bytecode, result.path);
       auto graph = graphInspector.inspect(bytecode, GraphFormat::MlirBytecode, withText, own);
-      llvm::erase(result.graphsWithoutMlir, name);
       for (Diagnostic d : own.all()) {
         d.message = "graph '" + name + "': " + d.message;
         // Offsets are in the bytecode so far.
@@ -248,6 +253,7 @@ private:
         diagnostics.report(std::move(d));
       }
       if (!graph) continue;
+      llvm::erase(result.graphsWithoutMlir, name);
       graph->form = InspectedGraph::Form::Compiled;
       graph->name = name; // the function may have another name
       result.graphs.push_back(std::move(*graph));
