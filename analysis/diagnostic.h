@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What Coppice says to its user: values with a code and a place. Steps collect them; the driver prints them once, sorted,
-// as text or JSON. Internal invariants are asserts; what a user did wrong is always a Diagnostic.
+// What Coppice says to its user: values with a code and a place. Steps collect them; the driver prints them once,
+// sorted, as text or JSON. Internal invariants are asserts; what a user did wrong is always a Diagnostic.
 #pragma once
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -18,11 +18,11 @@ enum class Severity { Error, Warning, Note };
 
 /// Where something is. Parts that are not known are empty or 0.
 struct Place {
-  std::string file = {};          ///< as the user wrote it; "libk.a(member.o)" for archive members
-  unsigned line = 0, column = 0;  ///< both from 1
-  std::string node = {};          ///< name of a graph node, where the file has no lines
+  std::string file = {};               ///< as the user wrote it; "libk.a(member.o)" for archive members
+  unsigned line = 0, column = 0;       ///< both from 1
+  std::string node = {};               ///< name of a graph node, where the file has no lines
   std::optional<uint64_t> offset = {}; ///< bytes from the start of the file
-  std::string snippet = {};       ///< the text of the line, to show under the message with a caret at `column`
+  std::string snippet = {};            ///< the text of the line, to show under the message with a caret at `column`
   /// "sum.mlir:4:8", "model.onnx: node \"/encoder/Conv_3\"", "lib.a: offset 132".
   std::string str() const;
 };

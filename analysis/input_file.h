@@ -28,10 +28,10 @@ llvm::Expected<InputFile> classifyInput(llvm::StringRef path, std::unique_ptr<ll
 
 /// An object of the link: a file, or a member of an archive.
 struct ObjectRef {
-  size_t file = 0;             ///< index into the inputs
-  uint64_t member = 0;         ///< offset of the member's header in its archive; 0: the file itself
+  size_t file = 0;     ///< index into the inputs
+  uint64_t member = 0; ///< offset of the member's header in its archive; 0: the file itself
   llvm::MemoryBufferRef buffer;
-  std::string name;            ///< "demo.o", "libk.a(conv.o)"
+  std::string name; ///< "demo.o", "libk.a(conv.o)"
 };
 
 /// The member of an archive as an object of the link.

@@ -133,8 +133,7 @@ Expected<std::vector<ObjectSymbol>> readObjectSymbols(MemoryBufferRef object, St
   for (const Elf::Sym &s : ArrayRef(elf->symbols).drop_front(first)) {
     auto name = s.getName(elf->names);
     if (!name) return name.takeError();
-    if (!name->empty())
-      result.push_back({*name, s.isUndefined(), s.getBinding() == ELF::STB_WEAK, s.isCommon()});
+    if (!name->empty()) result.push_back({*name, s.isUndefined(), s.getBinding() == ELF::STB_WEAK, s.isCommon()});
   }
   return result;
 }

@@ -24,15 +24,15 @@ llvm::Expected<std::vector<ObjectSymbol>> readObjectSymbols(llvm::MemoryBufferRe
 /// The initial value of a variable, and what its first pointer points at.
 struct DataSymbol {
   std::string name;
-  std::string bytes;             ///< pointers are zero
+  std::string bytes; ///< pointers are zero
   bool defined = false;
-  uint64_t pointerOffset = 0;    ///< of the first relocation, from the start of the symbol; only with pointsAtSection
-  std::string pointsAtSection;   ///< ELF: the section that the first relocation refers to, if it is one of this object
+  uint64_t pointerOffset = 0;  ///< of the first relocation, from the start of the symbol; only with pointsAtSection
+  std::string pointsAtSection; ///< ELF: the section that the first relocation refers to, if it is one of this object
   uint64_t pointsAtIndex = 0, pointsAtOffset = 0; ///< that section's index, and the place in it
 };
 
-/// The variables whose names `wanted` accepts, in the object's order. Of a finished program those in .symtab, local ones
-/// too; none if it is stripped.
+/// The variables whose names `wanted` accepts, in the object's order. Of a finished program those in .symtab, local
+/// ones too; none if it is stripped.
 llvm::Expected<std::vector<DataSymbol>> readDataSymbols(llvm::MemoryBufferRef object,
                                                         llvm::function_ref<bool(llvm::StringRef)> wanted);
 

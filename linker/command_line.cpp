@@ -127,7 +127,8 @@ private:
     return StringSwitch<bool>(name)
         .Cases({"lto", "error-unresolved-symbols", "emit-relocs", "enable-new-dtags", "export-dynamic", "eh-frame-hdr"},
                true)
-        .Cases({"omagic", "optimize-bb-jumps", "undefined-version", "unique", "use-android-relr-tags", "merge-exidx-entries"},
+        .Cases({"omagic", "optimize-bb-jumps", "undefined-version", "unique", "use-android-relr-tags",
+                "merge-exidx-entries"},
                true)
         .Cases({"long-plt", "help", "relocatable"}, true)
         .Default(false);
@@ -143,9 +144,10 @@ private:
     LinkOptions &o = result.options;
     if (!argument.starts_with("--")) return false;
     StringRef value = option.value;
-    bool takesValue = StringSwitch<bool>(option.name)
-                          .Cases({"graph", "keep-kernel", "prefer-kernel", "target", "weights", "diagnostics", "dump-after"}, true)
-                          .Default(false);
+    bool takesValue =
+        StringSwitch<bool>(option.name)
+            .Cases({"graph", "keep-kernel", "prefer-kernel", "target", "weights", "diagnostics", "dump-after"}, true)
+            .Default(false);
     if (takesValue && !option.hasValue) {
       if (!next) {
         bad(argument, "it needs a value", ("write --" + option.name + "=VALUE").str());
@@ -157,33 +159,41 @@ private:
     if (option.name == "graph") {
       GraphArgument graph;
       auto [name, file] = value.split('=');
-      if (file.empty()) file = name;
-      else graph.name = name.str();
+      if (file.empty())
+        file = name;
+      else
+        graph.name = name.str();
       graph.file = file.str();
-      if (file.empty()) bad(argument, "no file is named", "write --graph=model.onnx or --graph=NAME=model.onnx");
-      else o.graphs.push_back(graph);
+      if (file.empty())
+        bad(argument, "no file is named", "write --graph=model.onnx or --graph=NAME=model.onnx");
+      else
+        o.graphs.push_back(graph);
     } else if (option.name == "keep-kernel") {
       o.keepKernels.push_back(value.str());
     } else if (option.name == "prefer-kernel") {
       auto [op, library] = value.split('=');
       if (op.empty() || library.empty())
         bad(argument, "an op and a library are wanted", "write --prefer-kernel=onnx.Conv=libfast.a");
-      else o.preferKernels.push_back({op.str(), library.str()});
+      else
+        o.preferKernels.push_back({op.str(), library.str()});
     } else if (option.name == "target") {
       std::string why;
       if (!parseTargets(value, o.cpuLevels, why)) bad(argument, why, "write --target=cpu:x86-64-v3");
     } else if (option.name == "weights") {
-      if (value == "embed") o.weightsFile.reset();
+      if (value == "embed")
+        o.weightsFile.reset();
       else if (value.empty() || value == "compress")
         bad(argument, value.empty() ? "a file is wanted" : "weights are not compressed by this version",
             "write --weights=embed or --weights=model.weights");
-      else o.weightsFile = value.str();
+      else
+        o.weightsFile = value.str();
     } else if (option.name == "diagnostics") {
       if (value != "text" && value != "json") bad(argument, "text or json is wanted", "write --diagnostics=json");
       o.jsonDiagnostics = value == "json";
       return true; // changes nothing of the output
     } else if (option.name == "dump-after") {
-      if (value != "symbols" && value != "graphs") bad(argument, "a step is wanted", "write --dump-after=symbols or --dump-after=graphs");
+      if (value != "symbols" && value != "graphs")
+        bad(argument, "a step is wanted", "write --dump-after=symbols or --dump-after=graphs");
       o.dumpAfter = value.str();
     } else if (!option.hasValue && option.name == "print-kernels") {
       o.printKernels = true;
@@ -209,26 +219,46 @@ private:
 
   void understand(const Option &o) {
     StringRef name = o.name;
-    if (name == "l" || name == "library") addInput(o.value, true);
-    else if (name == "L" || name == "library-path") result.libraryPaths.push_back(o.value.str());
-    else if (name == "o" || name == "output") result.output = o.value.str();
-    else if (name == "e" || name == "entry") result.entry = o.value.str();
-    else if (name == "u" || name == "undefined") result.undefined.push_back(o.value.str());
-    else if (name == "wrap") result.wrapped.push_back(o.value.str());
-    else if (name == "sysroot") result.sysroot = o.value.str();
-    else if (name == "reproduce") result.reproduce = o.value.str();
-    else if (name == "threads") (void)o.value.getAsInteger(10, result.threads);
-    else if (name == "T" || name == "script") {} // a script may name inputs too, rarely: lld reads those, we do not
-    else if (name == "r" || name == "relocatable") result.relocatable = true;
-    else if (name == "shared" || name == "Bshareable") result.shared = true;
-    else if (name == "whole-archive") state.wholeArchive = true;
-    else if (name == "no-whole-archive") state.wholeArchive = false;
-    else if (name == "Bstatic" || name == "static" || name == "dn" || name == "non_shared") state.staticOnly = true;
-    else if (name == "Bdynamic" || name == "dy" || name == "call_shared") state.staticOnly = false;
-    else if (name == "start-lib") state.lazy = true;
-    else if (name == "end-lib") state.lazy = false;
-    else if (name == "format" || name == "b") state.binary = o.value == "binary";
-    else if (name == "push-state") saved.push_back(state);
+    if (name == "l" || name == "library")
+      addInput(o.value, true);
+    else if (name == "L" || name == "library-path")
+      result.libraryPaths.push_back(o.value.str());
+    else if (name == "o" || name == "output")
+      result.output = o.value.str();
+    else if (name == "e" || name == "entry")
+      result.entry = o.value.str();
+    else if (name == "u" || name == "undefined")
+      result.undefined.push_back(o.value.str());
+    else if (name == "wrap")
+      result.wrapped.push_back(o.value.str());
+    else if (name == "sysroot")
+      result.sysroot = o.value.str();
+    else if (name == "reproduce")
+      result.reproduce = o.value.str();
+    else if (name == "threads")
+      (void)o.value.getAsInteger(10, result.threads);
+    else if (name == "T" || name == "script") {
+    } // a script may name inputs too, rarely: lld reads those, we do not
+    else if (name == "r" || name == "relocatable")
+      result.relocatable = true;
+    else if (name == "shared" || name == "Bshareable")
+      result.shared = true;
+    else if (name == "whole-archive")
+      state.wholeArchive = true;
+    else if (name == "no-whole-archive")
+      state.wholeArchive = false;
+    else if (name == "Bstatic" || name == "static" || name == "dn" || name == "non_shared")
+      state.staticOnly = true;
+    else if (name == "Bdynamic" || name == "dy" || name == "call_shared")
+      state.staticOnly = false;
+    else if (name == "start-lib")
+      state.lazy = true;
+    else if (name == "end-lib")
+      state.lazy = false;
+    else if (name == "format" || name == "b")
+      state.binary = o.value == "binary";
+    else if (name == "push-state")
+      saved.push_back(state);
     else if (name == "pop-state" && !saved.empty()) {
       InputArgument old = saved.pop_back_val();
       state.wholeArchive = old.wholeArchive;
@@ -236,8 +266,10 @@ private:
     } else if (name == "version" || name == "v" || name == "V" || name == "help") {
       result.noGraphWork = true;
     } else if (name == "color-diagnostics") {
-      if (o.value == "never") result.colour = false;
-      else if (o.value != "auto") result.colour = true;
+      if (o.value == "never")
+        result.colour = false;
+      else if (o.value != "auto")
+        result.colour = true;
     } else if (name == "no-color-diagnostics") {
       result.colour = false;
     }

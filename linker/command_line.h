@@ -14,7 +14,7 @@ namespace coppice {
 
 /// A file or a library in the order of the command line, with what the options before it said.
 struct InputArgument {
-  std::string value;         ///< path, or for a library what stands after -l
+  std::string value; ///< path, or for a library what stands after -l
   bool library = false;
   bool wholeArchive = false; ///< --whole-archive
   bool staticOnly = false;   ///< -Bstatic: no shared library for -l
@@ -37,7 +37,7 @@ struct LinkOptions {
   /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution. For debugging.
   std::string dumpAfter;
   bool printKernels = false, sizeSummary = false, stripGraph = false, jsonDiagnostics = false;
-  bool any = false; ///< one of our flags that changes the output was given
+  bool any = false;               ///< one of our flags that changes the output was given
   std::vector<std::string> given; ///< our flags as they were given, without --graph
 };
 
@@ -48,7 +48,7 @@ struct CommandLine {
   std::vector<InputArgument> inputs;
   std::vector<std::string> libraryPaths, undefined, wrapped;
   std::string sysroot, output = "a.out", entry = "_start";
-  std::string reproduce; ///< --reproduce=FILE
+  std::string reproduce;                                         ///< --reproduce=FILE
   bool relocatable = false, shared = false, noGraphWork = false; ///< --version, --help: nothing is linked
   std::optional<bool> colour;                                    ///< --color-diagnostics
   unsigned threads = 0;                                          ///< 0: not said
@@ -56,7 +56,8 @@ struct CommandLine {
 
 /// `arguments` without the program's name. Reports COP301 for a flag of ours that is wrong; other options are lld's to
 /// judge.
-CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments, llvm::StringSaver &saver, Diagnostics &diagnostics);
+CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments, llvm::StringSaver &saver,
+                             Diagnostics &diagnostics);
 
 /// "cpu:x86-64-v3,cpu:x86-64" -> levels. Families that this step does not handle (cuda, hip, ptx) are accepted.
 bool parseTargets(llvm::StringRef list, std::vector<unsigned> &cpuLevels, std::string &why);

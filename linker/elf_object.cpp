@@ -85,7 +85,8 @@ std::unique_ptr<MemoryBuffer> ElfObject::write(StringRef bufferName) const {
   size_t next = 0;
   for (unsigned i = 0; i < sections.size(); ++i) {
     if (sections[i].pointers.empty()) continue;
-    Elf64_Shdr &h = place(relaNames[next++], SHT_RELA, SHF_INFO_LINK, 8, sections[i].pointers.size() * sizeof(Elf64_Rela));
+    Elf64_Shdr &h =
+        place(relaNames[next++], SHT_RELA, SHF_INFO_LINK, 8, sections[i].pointers.size() * sizeof(Elf64_Rela));
     h.sh_entsize = sizeof(Elf64_Rela);
     h.sh_link = symtabIndex;
     h.sh_info = i + 1;
@@ -98,7 +99,8 @@ std::unique_ptr<MemoryBuffer> ElfObject::write(StringRef bufferName) const {
   place(".shstrtab", SHT_STRTAB, 0, 1, sectionNames.getSize());
   uint64_t headersAt = alignTo(end, 8);
 
-  auto buffer = WritableMemoryBuffer::getNewUninitMemBuffer(headersAt + headers.size() * sizeof(Elf64_Shdr), bufferName);
+  auto buffer =
+      WritableMemoryBuffer::getNewUninitMemBuffer(headersAt + headers.size() * sizeof(Elf64_Shdr), bufferName);
   if (!buffer) return nullptr;
   char *out = buffer->getBufferStart();
   Elf64_Ehdr header = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes one relocatable ELF object for x86-64 into memory. LLVM's own writers (MC, ObjectYAML) copy every byte of a
 // section several times and hold it twice; weights of gigabytes are copied once here, from the model's mapping to the
-// object that lld reads. Layout follows the System V gABI: header, sections, symbol table, string tables, section headers.
+// object that lld reads. Layout follows the System V gABI: header, sections, symbol table, string tables, section
+// headers.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -105,13 +105,17 @@ private:
         std::string stem = sys::path::stem(argument.file).str();
         for (char &c : stem)
           if (!isAlnum(c)) c = '_';
-        if (open.size() == 1 && options.graphs.size() == 1) name = open.begin()->getKey().str();
-        else if (open.contains(stem)) name = stem;
-        else continue; // perhaps a later round extracts the import
+        if (open.size() == 1 && options.graphs.size() == 1)
+          name = open.begin()->getKey().str();
+        else if (open.contains(stem))
+          name = stem;
+        else
+          continue; // perhaps a later round extracts the import
       }
       if (!isName(name)) {
-        diagnostics.error("COP301", "bad option '--graph=" + name + "=" + argument.file + "': '" + name +
-                                        "' is not a name that COPPICE_IMPORT_GRAPH can have",
+        diagnostics.error("COP301",
+                          "bad option '--graph=" + name + "=" + argument.file + "': '" + name +
+                              "' is not a name that COPPICE_IMPORT_GRAPH can have",
                           {}, "write a C++ identifier before the '='");
         return false;
       }
@@ -137,7 +141,8 @@ private:
     return true;
   }
 
-  // Chosen by signature, linked by symbol: a symbol that two libraries define with two signatures cannot stand for both.
+  // Chosen by signature, linked by symbol: a symbol that two libraries define with two signatures cannot stand for
+  // both.
   void addUsed(const KernelDescriptor &kernel, const PlanOp &op) {
     auto [it, isNew] = used.try_emplace(kernel.symbol, &kernel);
     if (isNew) {
@@ -152,7 +157,9 @@ private:
     d.message = "the graphs need two kernels that have one name: '" + kernel.symbol + "'";
     d.place = placeOf(op.op->getLoc());
     for (const KernelDescriptor *both : {&first, &kernel})
-      d.notes.push_back({both->object.name + " has " + both->symbol.substr(strlen("coppice.kernel.")) + ": " + both->signature.text, {}});
+      d.notes.push_back(
+          {both->object.name + " has " + both->symbol.substr(strlen("coppice.kernel.")) + ": " + both->signature.text,
+           {}});
     d.help = "give one of them another variant name: COPPICE_VARIANT(\"" + kernel.op + "\", \"NAME\", ...)";
     diagnostics.report(std::move(d));
   }
@@ -190,12 +197,18 @@ private:
     }
     ImportedGraph imported;
     switch (identifyGraph((*buffer)->getMemBufferRef())) {
-    case GraphFormat::Onnx: imported = importOnnx((*buffer)->getMemBufferRef(), context(), diagnostics); break;
+    case GraphFormat::Onnx:
+      imported = importOnnx((*buffer)->getMemBufferRef(), context(), diagnostics);
+      break;
     case GraphFormat::MlirText:
-    case GraphFormat::MlirBytecode: imported = importMlir((*buffer)->getMemBufferRef(), context(), diagnostics); break;
+    case GraphFormat::MlirBytecode:
+      imported = importMlir((*buffer)->getMemBufferRef(), context(), diagnostics);
+      break;
     case GraphFormat::Unknown:
-      diagnostics.error("COP201", (*buffer)->getBufferSize() ? "this is not a graph: neither MLIR text, MLIR bytecode nor an ONNX model"
-                                                             : "this graph is empty: the file has 0 bytes",
+      diagnostics.error("COP201",
+                        (*buffer)->getBufferSize()
+                            ? "this is not a graph: neither MLIR text, MLIR bytecode nor an ONNX model"
+                            : "this graph is empty: the file has 0 bytes",
                         {.file = argument.file}, "give an .onnx, .mlir or .mlirbc file to --graph");
       break;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The graphs of a program: found in what is linked, imported, resolved and compiled, to a fixpoint, since a compiled graph
-// may extract members that hold further graphs.
+// The graphs of a program: found in what is linked, imported, resolved and compiled, to a fixpoint, since a compiled
+// graph may extract members that hold further graphs.
 #pragma once
 #include "analysis/graph/graph_record.h"
 #include "analysis/graph/import.h"

@@ -12,7 +12,8 @@ namespace {
 
 class Opener {
 public:
-  Opener(const CommandLine &commandLine, Diagnostics &diagnostics) : commandLine(commandLine), diagnostics(diagnostics) {}
+  Opener(const CommandLine &commandLine, Diagnostics &diagnostics)
+      : commandLine(commandLine), diagnostics(diagnostics) {}
 
   void open(const InputArgument &argument) {
     if (argument.binary) return;
@@ -59,10 +60,11 @@ private:
     if (file->kind == InputKind::Other && identify_magic(file->buffer->getBuffer()) == file_magic::unknown) {
       bool isEmpty = file->buffer->getBufferSize() == 0;
       if (isEmpty || !beginsAsScript(file->buffer->getBuffer()))
-        diagnostics.error("COP302",
-                          isEmpty ? "this file is empty" : "this is no object, archive, shared library or linker script",
-                          {.file = path.str()});
-      else if (depth < 4) readScript(*file, argument, depth + 1);
+        diagnostics.error(
+            "COP302", isEmpty ? "this file is empty" : "this is no object, archive, shared library or linker script",
+            {.file = path.str()});
+      else if (depth < 4)
+        readScript(*file, argument, depth + 1);
       return;
     }
     file->wholeArchive = argument.wholeArchive;
@@ -84,8 +86,8 @@ private:
                              any_of(operators, [&](StringRef o) { return next.starts_with(o); }));
   }
 
-  // Linker scripts that stand for a library, as libc.so and libm.so are: INPUT and GROUP, with AS_NEEDED inside. Anything
-  // else in a script is lld's business.
+  // Linker scripts that stand for a library, as libc.so and libm.so are: INPUT and GROUP, with AS_NEEDED inside.
+  // Anything else in a script is lld's business.
   void readScript(const InputFile &script, const InputArgument &argument, unsigned depth) {
     StringRef text = script.buffer->getBuffer();
     if (text.size() > 1 << 20 || text.contains('\0')) return;
@@ -120,9 +122,12 @@ private:
         }
         continue;
       }
-      if (token == "(") ++parentheses;
-      else if (token == ")") inside = --parentheses != 0;
-      else if (token != "," && token != ";" && token != "AS_NEEDED") openFromScript(script, token, argument, depth);
+      if (token == "(")
+        ++parentheses;
+      else if (token == ")")
+        inside = --parentheses != 0;
+      else if (token != "," && token != ";" && token != "AS_NEEDED")
+        openFromScript(script, token, argument, depth);
     }
   }
 
@@ -142,8 +147,10 @@ private:
     } else {
       SmallString<256> beside(sys::path::parent_path(script.path));
       sys::path::append(beside, name);
-      if (sys::fs::exists(beside)) path = beside;
-      else if (std::string found = inSearchPaths(name); !found.empty()) path = found;
+      if (sys::fs::exists(beside))
+        path = beside;
+      else if (std::string found = inSearchPaths(name); !found.empty())
+        path = found;
     }
     openPath(path, argument, depth);
   }

@@ -6,8 +6,8 @@
 
 namespace coppice {
 
-/// Files in lld's order; linker scripts are replaced by the files that they name. What cannot be found is left to lld to
-/// report; what is damaged is reported (COP302).
+/// Files in lld's order; linker scripts are replaced by the files that they name. What cannot be found is left to lld
+/// to report; what is damaged is reported (COP302).
 std::vector<InputFile> openInputs(const CommandLine &commandLine, Diagnostics &diagnostics);
 
 } // namespace coppice

@@ -61,8 +61,8 @@ void addPlans(CompiledGraphs &graphs, Additions &additions) {
   }
 }
 
-// Where two archives define a chosen kernel under one symbol, the first on the command line would win. The chosen member
-// goes in front as an object of its own; its archive has then nothing left to add.
+// Where two archives define a chosen kernel under one symbol, the first on the command line would win. The chosen
+// member goes in front as an object of its own; its archive has then nothing left to add.
 void addPreferredMembers(const CompiledGraphs &graphs, const KernelIndex &index, Additions &additions) {
   StringSet<> added;
   for (const KernelDescriptor *k : graphs.descriptors) {
@@ -88,7 +88,8 @@ void keepByHand(const LinkOptions &options, const KernelIndex &index, Additions 
       return l.path == library || sys::path::filename(l.path) == library;
     });
     if (!known)
-      diagnostics.error("COP108", "--prefer-kernel=" + op + "=" + library + ": no library of this link has kernels and that name",
+      diagnostics.error("COP108",
+                        "--prefer-kernel=" + op + "=" + library + ": no library of this link has kernels and that name",
                         {}, "name an archive as it stands on the command line, or its file name: lib….a");
   }
 }
@@ -105,15 +106,18 @@ ResponseFileEdits reproduceEdits(const LinkOptions &options, const CompiledGraph
 }
 
 bool hasCoppiceLibrary(const CommandLine &commandLine) {
-  return any_of(commandLine.inputs, [](const InputArgument &i) { return i.library && StringRef(i.value).starts_with("coppice"); });
+  return any_of(commandLine.inputs,
+                [](const InputArgument &i) { return i.library && StringRef(i.value).starts_with("coppice"); });
 }
 
 class Printer {
 public:
   Printer(const CommandLine &commandLine, raw_ostream &err) : commandLine(commandLine), err(err) {}
   void print(const Diagnostics &diagnostics) {
-    if (commandLine.options.jsonDiagnostics) printJson(err, diagnostics.all());
-    else printText(err, diagnostics.all(), "ld.coppice", commandLine.colour.value_or(err.has_colors()));
+    if (commandLine.options.jsonDiagnostics)
+      printJson(err, diagnostics.all());
+    else
+      printText(err, diagnostics.all(), "ld.coppice", commandLine.colour.value_or(err.has_colors()));
   }
 
 private:
@@ -138,7 +142,8 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   // --version and --help are lld's. -r compiles nothing: what is relocatable stays so, graphs included.
   if (commandLine.noGraphWork || commandLine.relocatable) {
     int code = runLld(commandLine.forLld, {}, out, err);
-    if (is_contained(map_range(arguments, [](const char *a) { return StringRef(a); }), "--help")) out << "\n" << linkFlagsHelp;
+    if (is_contained(map_range(arguments, [](const char *a) { return StringRef(a); }), "--help"))
+      out << "\n" << linkFlagsHelp;
     return code;
   }
 
@@ -159,7 +164,8 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     inputs.push_back(std::move(*file));
   } else {
     consumeError(file.takeError());
-    diagnostics.error("COP302", "Coppice's own runtime is missing: " + runtime, {}, "install Coppice again, or build the target coppice_runtime");
+    diagnostics.error("COP302", "Coppice's own runtime is missing: " + runtime, {},
+                      "install Coppice again, or build the target coppice_runtime");
   }
   if (diagnostics.hasErrors()) {
     printer.print(diagnostics);
@@ -191,11 +197,14 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   };
   if (options.weightsFile && !diagnostics.hasErrors()) {
     if (graphs.graphs.size() != 1)
-      diagnostics.error("COP301", "--weights=FILE is for one graph, this program has " + std::to_string(graphs.graphs.size()), {},
+      diagnostics.error("COP301",
+                        "--weights=FILE is for one graph, this program has " + std::to_string(graphs.graphs.size()), {},
                         "link the graphs into programs of their own, or embed the weights");
-    else if (auto file = writeWeightsFile(graphs.graphs[0].plan, graphs.graphs[0].object.weightsHash, *options.weightsFile))
+    else if (auto file =
+                 writeWeightsFile(graphs.graphs[0].plan, graphs.graphs[0].object.weightsHash, *options.weightsFile))
       weights = std::move(*file);
-    else diagnostics.error("COP303", cannotWrite(file.takeError()));
+    else
+      diagnostics.error("COP303", cannotWrite(file.takeError()));
   }
   printer.print(diagnostics);
   if (diagnostics.hasErrors()) return 1; // before anything is written
@@ -204,14 +213,16 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   std::vector<const char *> lldArguments;
   for (const std::string &a : additions.first) lldArguments.push_back(a.c_str());
   lldArguments.insert(lldArguments.end(), commandLine.forLld.begin(), commandLine.forLld.end());
-  for (const char *a : {"--gc-sections", "--push-state", "--no-whole-archive", "--format=default"}) lldArguments.push_back(a);
+  for (const char *a : {"--gc-sections", "--push-state", "--no-whole-archive", "--format=default"})
+    lldArguments.push_back(a);
   for (const std::string &a : additions.arguments) lldArguments.push_back(a.c_str());
   lldArguments.push_back(runtime.c_str());
   lldArguments.push_back("--pop-state");
   int code = runLld(lldArguments, additions.memory, out, err);
   if (!commandLine.reproduce.empty())
     if (Error error = editReproduceArchive(commandLine.reproduce, reproduceEdits(options, graphs, additions)))
-      err << "ld.coppice: warning: " << commandLine.reproduce << " lacks the graphs of this link: " << toString(std::move(error)) << "\n";
+      err << "ld.coppice: warning: " << commandLine.reproduce
+          << " lacks the graphs of this link: " << toString(std::move(error)) << "\n";
   if (code) return code;
   if (weights)
     if (Error error = weights->commit()) {

@@ -12,7 +12,9 @@ using namespace llvm;
 
 namespace coppice {
 
-static StringRef shortName(const KernelDescriptor &k) { return StringRef(k.symbol).drop_front(strlen("coppice.kernel.")); }
+static StringRef shortName(const KernelDescriptor &k) {
+  return StringRef(k.symbol).drop_front(strlen("coppice.kernel."));
+}
 
 void printKernels(raw_ostream &os, const CompiledGraphs &graphs) {
   for (const CompiledGraph &graph : graphs.graphs) {
@@ -51,12 +53,15 @@ void printSizeSummary(raw_ostream &os, const CompiledGraphs &graphs, const Kerne
   os << "kept " << graphs.usedKernels.size() << " of " << index.size() << " kernels for " << graphs.graphs.size()
      << (graphs.graphs.size() == 1 ? " graph" : " graphs") << "; " << output << ": " << withCommas(size) << " bytes\n";
   for (const CompiledGraph &graph : graphs.graphs) {
-    os << "  graph " << graph.name << ": " << graph.plan.ops.size() << " ops, plan " << withCommas(graph.object.planBytes)
-       << " bytes, weights " << withCommas(graph.object.weightsBytes) << " bytes, MLIR "
-       << withCommas(graph.object.graphBytes) << " bytes (.coppice.graph, not loaded)\n";
+    os << "  graph " << graph.name << ": " << graph.plan.ops.size() << " ops, plan "
+       << withCommas(graph.object.planBytes) << " bytes, weights " << withCommas(graph.object.weightsBytes)
+       << " bytes, MLIR " << withCommas(graph.object.graphBytes) << " bytes (.coppice.graph, not loaded)\n";
     os << "    peak memory of intermediates: ";
-    if (graph.plan.allStatic) os << withCommas(graph.plan.arenaBytes) << " bytes\n";
-    else os << "known at run time (the graph has dynamic shapes); " << withCommas(graph.plan.arenaBytes) << " bytes of static shapes\n";
+    if (graph.plan.allStatic)
+      os << withCommas(graph.plan.arenaBytes) << " bytes\n";
+    else
+      os << "known at run time (the graph has dynamic shapes); " << withCommas(graph.plan.arenaBytes)
+         << " bytes of static shapes\n";
   }
 }
 
@@ -66,8 +71,8 @@ void warnSharedSections(const CompiledGraphs &graphs, KernelIndex &index, Diagno
   StringSet<> seen;
   for (const KernelDescriptor *k : graphs.descriptors) {
     if (!seen.insert(k->object.name).second) continue;
-    // Section of the object -> the functions of kernels in it, and whether a used kernel has them. Kernels that share one
-    // function share nothing that could go.
+    // Section of the object -> the functions of kernels in it, and whether a used kernel has them. Kernels that share
+    // one function share nothing that could go.
     std::map<uint64_t, std::map<uint64_t, bool>> sections;
     for (const std::string &symbol : index.symbolsOf(k->object)) {
       StringRef op = StringRef(symbol).drop_front(strlen("coppice.kernel.")).split('$').first;
@@ -79,8 +84,9 @@ void warnSharedSections(const CompiledGraphs &graphs, KernelIndex &index, Diagno
       size_t unused = size_t(llvm::count_if(functions, [](auto &f) { return !f.second; }));
       if (unused && unused < functions.size())
         diagnostics.warning("COP106",
-                            k->object.name + ": " + std::to_string(functions.size()) + " kernels share a section of code, " +
-                                std::to_string(unused) + " of them unused: their code stays",
+                            k->object.name + ": " + std::to_string(functions.size()) +
+                                " kernels share a section of code, " + std::to_string(unused) +
+                                " of them unused: their code stays",
                             {}, "compile it with -ffunction-sections (coppice --cflags has it)");
     }
   }

@@ -10,9 +10,9 @@ LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 
-// `std::optional<MemoryBufferRef> lld::elf::readFile(Ctx &, StringRef)` is the one function through which lld 22 opens its
-// inputs. It is not in an installed header; the link of this program redirects calls to it (--wrap, linker/CMakeLists.txt),
-// so an lld that changes it gives a link error here and not a wrong program there.
+// `std::optional<MemoryBufferRef> lld::elf::readFile(Ctx &, StringRef)` is the one function through which lld 22 opens
+// its inputs. It is not in an installed header; the link of this program redirects calls to it (--wrap,
+// linker/CMakeLists.txt), so an lld that changes it gives a link error here and not a wrong program there.
 #define READ_FILE _ZN3lld3elf8readFileERNS0_3CtxEN4llvm9StringRefE
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

@@ -24,7 +24,8 @@ public:
     for (const PlanValue &value : plan.values) addValue(value);
     for (const PlanOp &op : plan.ops) addOp(op);
     for (const PlanBlock &block : plan.blocks)
-      blocks.push_back({uint32_t(block.firstOp), uint32_t(block.opCount), addIndices(block.yields), uint32_t(block.yields.size())});
+      blocks.push_back(
+          {uint32_t(block.firstOp), uint32_t(block.opCount), addIndices(block.yields), uint32_t(block.yields.size())});
   }
 
   std::vector<coppice_plan_slot> slots;
@@ -159,7 +160,8 @@ uint64_t hashOf(const GraphPlan &plan) {
   // Of the constants, not of the padding between them, so that the weights need not be gathered to be hashed.
   std::vector<uint64_t> hashes;
   for (const PlanConstant &constant : plan.constants)
-    hashes.push_back(xxh3_64bits(ArrayRef(reinterpret_cast<const uint8_t *>(constant.bytes().data()), constant.bytes().size())));
+    hashes.push_back(
+        xxh3_64bits(ArrayRef(reinterpret_cast<const uint8_t *>(constant.bytes().data()), constant.bytes().size())));
   return xxh3_64bits(ArrayRef(reinterpret_cast<const uint8_t *>(hashes.data()), hashes.size() * sizeof(uint64_t)));
 }
 
@@ -211,7 +213,8 @@ Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp modul
   header.indices = place(bytesOf(e.indices).size(), 4);
   header.levels = place(e.levels.size(), 1);
   uint32_t data = place(e.data.size(), 8);
-  if (end > UINT32_MAX) return createStringError("graph '" + plan.name + "' is too large: its plan would have " + Twine(end) + " bytes");
+  if (end > UINT32_MAX)
+    return createStringError("graph '" + plan.name + "' is too large: its plan would have " + Twine(end) + " bytes");
   header.abi = COPPICE_PLAN_ABI;
   header.header_size = sizeof header;
   header.total_size = uint32_t(end);
@@ -260,11 +263,13 @@ Expected<PlanObject> writePlanObject(const GraphPlan &plan, mlir::ModuleOp modul
     // Large data has sections of its own, which lld keeps out of the way of 32-bit references.
     result.largeWeights = plan.weightsBytes >= uint64_t(256) << 20;
     bool large = result.largeWeights;
-    auto weights = object.addSection((large ? ".lrodata.coppice.weights." : ".rodata.coppice.weights.") + plan.name,
-                                     ELF::SHF_ALLOC | (large ? uint64_t(ELF::SHF_X86_64_LARGE) : 0), 64, plan.weightsBytes);
+    auto weights =
+        object.addSection((large ? ".lrodata.coppice.weights." : ".rodata.coppice.weights.") + plan.name,
+                          ELF::SHF_ALLOC | (large ? uint64_t(ELF::SHF_X86_64_LARGE) : 0), 64, plan.weightsBytes);
     for (const PlanConstant &constant : plan.constants)
       object.addPiece(weights, plan.values[constant.value].offset, constant.bytes());
-    object.addPointer(section, offsetof(coppice_plan, weights), object.addLocal("coppice.weights." + plan.name, weights));
+    object.addPointer(section, offsetof(coppice_plan, weights),
+                      object.addLocal("coppice.weights." + plan.name, weights));
   }
 
   std::string record; // must live until the object is written

@@ -17,8 +17,8 @@ struct PlanObject {
 };
 
 struct PlanObjectOptions {
-  bool stripGraph = false;       ///< no .coppice.graph
-  std::string weightsFile;       ///< not empty: the program opens this file, and the object holds no weights
+  bool stripGraph = false; ///< no .coppice.graph
+  std::string weightsFile; ///< not empty: the program opens this file, and the object holds no weights
 };
 
 /// The object defines `coppice.plan.<name>.needs_fuse_ld_coppice` and refers to the descriptors of the chosen kernels.

@@ -14,8 +14,8 @@ using namespace llvm;
 namespace coppice {
 namespace {
 
-// A ustar header (POSIX.1-2017, pax): name at 0 (100 bytes), size at 124 (12 bytes, octal), checksum at 148 (8 bytes, the
-// sum of all bytes with the checksum itself as spaces). LLVM has a writer of such archives, and no reader.
+// A ustar header (POSIX.1-2017, pax): name at 0 (100 bytes), size at 124 (12 bytes, octal), checksum at 148 (8 bytes,
+// the sum of all bytes with the checksum itself as spaces). LLVM has a writer of such archives, and no reader.
 constexpr size_t block = 512;
 
 uint64_t entrySize(StringRef header) {
@@ -50,8 +50,10 @@ std::string editResponse(StringRef text, const ResponseFileEdits &edits) {
     auto [line, rest] = text.split('\n');
     text = rest;
     auto it = lines.find(line);
-    if (it == lines.end()) result += line.str() + "\n";
-    else if (!it->second.empty()) result += it->second + "\n";
+    if (it == lines.end())
+      result += line.str() + "\n";
+    else if (!it->second.empty())
+      result += it->second + "\n";
   }
   for (const std::string &line : edits.append) result += quoted(line) + "\n";
   return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The archive that lld's --reproduce writes, made to reproduce our link: its response file names graphs by --graph and has
-// our flags, not the objects that only existed in memory. `ld.coppice @response.txt` inside it links again.
+// The archive that lld's --reproduce writes, made to reproduce our link: its response file names graphs by --graph and
+// has our flags, not the objects that only existed in memory. `ld.coppice @response.txt` inside it links again.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"

@@ -47,8 +47,8 @@ void check(StringRef graphName, mlir::FunctionOpInterface function, ArrayRef<Cxx
   } else {
     for (unsigned i = 0; i < types.size() && why.empty(); ++i) {
       bool isResult = i >= arguments;
-      std::string m = mismatch(types[i], isResult ? function.getResultTypes()[i - arguments] : function.getArgumentTypes()[i],
-                               isResult);
+      std::string m = mismatch(
+          types[i], isResult ? function.getResultTypes()[i - arguments] : function.getArgumentTypes()[i], isResult);
       if (!m.empty())
         why = ((isResult ? "result " : "argument ") + Twine(isResult ? i - arguments + 1 : i + 1) + ": " + m).str();
     }
@@ -65,8 +65,14 @@ void check(StringRef graphName, mlir::FunctionOpInterface function, ArrayRef<Cxx
   auto add = [&](mlir::Type type, StringRef kind) {
     auto tensor = dyn_cast<mlir::TensorType>(type);
     std::string dtype = tensor ? dtypeName(tensor.getElementType()) : "";
-    StringRef element = dtype == "f32" ? "float" : dtype == "f64" ? "double" : dtype == "i1" ? "bool" : dtype == "i64" ? "int64_t"
-                        : dtype == "i32" ? "int32_t" : dtype == "ui8" ? "uint8_t" : dtype == "i8" ? "int8_t" : "coppice::any_dtype";
+    StringRef element = dtype == "f32"   ? "float"
+                        : dtype == "f64" ? "double"
+                        : dtype == "i1"  ? "bool"
+                        : dtype == "i64" ? "int64_t"
+                        : dtype == "i32" ? "int32_t"
+                        : dtype == "ui8" ? "uint8_t"
+                        : dtype == "i8"  ? "int8_t"
+                                         : "coppice::any_dtype";
     os << (n++ ? ", " : "") << "coppice::" << kind << "<" << element;
     if (tensor && tensor.hasRank()) os << ", " << tensor.getRank();
     os << ">";

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graph importers: every format becomes the same thing, an MLIR module (docs/graph-form.md):
 //   - one or more `func.func`; the first public one is the graph;
-//   - ops named `dialect.op` ("onnx.Conv", "com.microsoft.Gelu", "my.vector_add"), in generic form unless the dialect is
-//     an upstream one, with tensor-typed operands and results; `none` is an absent optional operand ("onnx.None" makes it);
+//   - ops named `dialect.op` ("onnx.Conv", "com.microsoft.Gelu", "my.vector_add"), in generic form unless the dialect
+//   is
+//     an upstream one, with tensor-typed operands and results; `none` is an absent optional operand ("onnx.None" makes
+//     it);
 //   - constants are `arith.constant` (elements or dense_resource; resources may point into a mapped file);
 //   - the version of an op's operator set is its i64 attribute `coppice.version`, where the format has versions;
-//   - attributes: i64, f32/f64, string, dense i64/f32 arrays, elements, types; subgraphs are regions whose names stand in
+//   - attributes: i64, f32/f64, string, dense i64/f32 arrays, elements, types; subgraphs are regions whose names stand
+//   in
 //     the array attribute `coppice.regions`, in order, each one block that ends in "<dialect>.Yield";
 //   - every op has a location: FileLineColLoc, or NameLoc(node name, FileLineColLoc(file, 0, 0)).
 #pragma once
@@ -36,8 +39,8 @@ struct TextOrigin {
   unsigned line = 1, column = 1;
 };
 
-/// MLIR text or bytecode. For text inside a C++ file, `origin` maps places back to it. Not null-terminated input is fine.
-/// Bytecode must outlive the result, as a model must: its resources stay where they are.
+/// MLIR text or bytecode. For text inside a C++ file, `origin` maps places back to it. Not null-terminated input is
+/// fine. Bytecode must outlive the result, as a model must: its resources stay where they are.
 ImportedGraph importMlir(llvm::MemoryBufferRef text, mlir::MLIRContext &context, Diagnostics &diagnostics,
                          const TextOrigin *origin = nullptr);
 

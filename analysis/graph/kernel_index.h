@@ -17,7 +17,7 @@
 namespace coppice {
 
 struct KernelDescriptor {
-  std::string symbol;  ///< "coppice.kernel.onnx.Add$f32"
+  std::string symbol; ///< "coppice.kernel.onnx.Add$f32"
   std::string op, variant, target;
   VersionRange versions;
   std::string versionsText;
@@ -27,7 +27,7 @@ struct KernelDescriptor {
   ObjectRef object;    ///< where it is defined
   std::string library; ///< path of the archive, or of the object
   bool inArchive = false;
-  std::string functionSection; ///< ELF: section of the function, if it is in the same object
+  std::string functionSection;                           ///< ELF: section of the function, if it is in the same object
   uint64_t functionSectionIndex = 0, functionOffset = 0; ///< index of that section, and the function's place in it
 };
 

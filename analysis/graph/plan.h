@@ -14,9 +14,9 @@ namespace coppice {
 struct PlanValue {
   enum class Kind { Argument, Constant, Intermediate } kind = Kind::Intermediate;
   std::string dtype;
-  uint8_t code = 0, bits = 0;    ///< as in DLDataType
-  int rank = -1;                 ///< -1: unknown
-  std::vector<int64_t> dims;     ///< -1: dynamic
+  uint8_t code = 0, bits = 0;     ///< as in DLDataType
+  int rank = -1;                  ///< -1: unknown
+  std::vector<int64_t> dims;      ///< -1: dynamic
   uint64_t offset = ~uint64_t(0); ///< constant: in the weights; intermediate: in the arena; all ones: dynamic
   /// Bytes if all dimensions are known.
   std::optional<uint64_t> bytes() const;
@@ -37,14 +37,14 @@ struct PlanBlock {
 
 struct PlanConstant {
   int value = -1;
-  llvm::ArrayRef<char> data;  ///< where the importer has it
-  std::vector<char> owned;    ///< or a converted copy
+  llvm::ArrayRef<char> data; ///< where the importer has it
+  std::vector<char> owned;   ///< or a converted copy
   llvm::ArrayRef<char> bytes() const { return owned.empty() ? data : llvm::ArrayRef<char>(owned); }
 };
 
 struct GraphPlan {
   std::string name, file;
-  std::vector<PlanValue> values;       ///< arguments first
+  std::vector<PlanValue> values; ///< arguments first
   std::vector<PlanOp> ops;
   std::vector<PlanBlock> blocks;       ///< block 0 is the graph
   std::vector<PlanConstant> constants; ///< in the order of their offsets, which are multiples of 64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Overload resolution: for each op of a graph the one best kernel for each wanted CPU level. Types that the graph leaves
-// open are taken from the kernels that were chosen, in order.
+// Overload resolution: for each op of a graph the one best kernel for each wanted CPU level. Types that the graph
+// leaves open are taken from the kernels that were chosen, in order.
 #pragma once
 #include "analysis/diagnostic.h"
 #include "analysis/graph/kernel_index.h"

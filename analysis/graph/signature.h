@@ -20,9 +20,9 @@ struct Parameter {
   enum class Kind { In, OptionalIn, VariadicIn, Out, OptionalOut, VariadicOut, InOut, Attribute };
   enum class AttributeType { I64, F64, I1, String, ListI64, ListF32 };
   Kind kind = Kind::In;
-  TensorSpec tensor;          ///< unless Attribute
+  TensorSpec tensor; ///< unless Attribute
   AttributeType type = AttributeType::I64;
-  std::string name, value;    ///< of an attribute; value: default, or what it must be
+  std::string name, value; ///< of an attribute; value: default, or what it must be
   bool hasDefault = false, isConstraint = false;
   bool isInput() const { return kind <= Kind::VariadicIn || kind == Kind::InOut; }
   bool isOutput() const { return kind >= Kind::Out && kind <= Kind::InOut; }

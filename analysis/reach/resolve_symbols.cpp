@@ -7,9 +7,7 @@ using namespace llvm::object;
 
 namespace coppice {
 
-static Error inFile(StringRef name, Error error) {
-  return createStringError(name + ": " + toString(std::move(error)));
-}
+static Error inFile(StringRef name, Error error) { return createStringError(name + ": " + toString(std::move(error))); }
 
 bool SymbolResolution::isReferenced(StringRef name) const {
   auto it = symbols.find(name);
@@ -30,9 +28,14 @@ Error SymbolResolution::run() {
     case InputKind::Bitcode:
       error = input.lazy ? addLazyObject(i) : addObject({i, 0, input.ref(), input.path});
       break;
-    case InputKind::Archive: error = addArchive(i); break;
-    case InputKind::Shared: error = addShared(i); break;
-    case InputKind::Other: break; // linker scripts have been replaced by what they name
+    case InputKind::Archive:
+      error = addArchive(i);
+      break;
+    case InputKind::Shared:
+      error = addShared(i);
+      break;
+    case InputKind::Other:
+      break; // linker scripts have been replaced by what they name
     }
     if (error) return error;
   }
@@ -143,8 +146,8 @@ Error SymbolResolution::addLazyObject(size_t file) {
   return Error::success();
 }
 
-// Definitions of a shared library end the search as those of an object do; its undefined symbols extract members, so that
-// the executable can export them.
+// Definitions of a shared library end the search as those of an object do; its undefined symbols extract members, so
+// that the executable can export them.
 Error SymbolResolution::addShared(size_t file) {
   auto list = readObjectSymbols(inputs[file].ref(), saver);
   if (!list) return inFile(inputs[file].path, list.takeError());

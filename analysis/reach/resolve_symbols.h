@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which members of which archives a link extracts, by lld's rules: files in order; a defined symbol of a file first, then
-// its undefined ones; an archive's member is extracted as soon as a strong undefined reference meets it, whichever comes
-// first.
+// Which members of which archives a link extracts, by lld's rules: files in order; a defined symbol of a file first,
+// then its undefined ones; an archive's member is extracted as soon as a strong undefined reference meets it, whichever
+// comes first.
 #pragma once
 #include "analysis/input_file.h"
 #include "analysis/object_symbols.h"

@@ -21,19 +21,19 @@ typedef struct coppice_plan {
   /* `coppice_open_weights` when the weights are in a file of their own, else null. */
   const uint8_t *(*open_weights)(const struct coppice_plan *);
   uint64_t weights_bytes;
-  uint64_t weights_hash;           /* xxh3-64 of the weights; also in the header of the file */
-  uint64_t arena_bytes;            /* memory of all intermediates whose shape is static, planned at link time */
-  uint32_t name, file;             /* strings: of the graph, and where it came from */
-  uint32_t weights_file;           /* string, or COPPICE_NONE */
-  uint32_t kernels;                /* const coppice_kernel *[n_kernels] */
-  uint32_t levels;                 /* uint8_t[n_kernels]: x86-64 level (1 to 4) that the kernel needs, 0 none */
-  uint32_t slots;                  /* coppice_plan_slot[] */
-  uint32_t values;                 /* coppice_plan_value[n_values] */
-  uint32_t shapes;                 /* int64_t[]: dimensions, -1 dynamic */
-  uint32_t ops;                    /* coppice_plan_op[n_ops] */
-  uint32_t blocks;                 /* coppice_plan_block[n_blocks]; block 0 is the graph */
-  uint32_t indices;                /* uint32_t[]: lists of values */
-  uint32_t attributes;             /* coppice_plan_attribute[] */
+  uint64_t weights_hash; /* xxh3-64 of the weights; also in the header of the file */
+  uint64_t arena_bytes;  /* memory of all intermediates whose shape is static, planned at link time */
+  uint32_t name, file;   /* strings: of the graph, and where it came from */
+  uint32_t weights_file; /* string, or COPPICE_NONE */
+  uint32_t kernels;      /* const coppice_kernel *[n_kernels] */
+  uint32_t levels;       /* uint8_t[n_kernels]: x86-64 level (1 to 4) that the kernel needs, 0 none */
+  uint32_t slots;        /* coppice_plan_slot[] */
+  uint32_t values;       /* coppice_plan_value[n_values] */
+  uint32_t shapes;       /* int64_t[]: dimensions, -1 dynamic */
+  uint32_t ops;          /* coppice_plan_op[n_ops] */
+  uint32_t blocks;       /* coppice_plan_block[n_blocks]; block 0 is the graph */
+  uint32_t indices;      /* uint32_t[]: lists of values */
+  uint32_t attributes;   /* coppice_plan_attribute[] */
   uint32_t n_kernels, n_values, n_ops, n_blocks;
   uint32_t n_arguments, n_results; /* values 0 to n_arguments - 1 are the arguments; block 0 yields the results */
 } coppice_plan;
@@ -53,14 +53,14 @@ typedef struct coppice_plan_value {
 } coppice_plan_value;
 
 typedef struct coppice_plan_op {
-  uint32_t slot;               /* or COPPICE_OP_IF: one input (i1), blocks `attributes` (then) and `attributes` + 1 (else) */
+  uint32_t slot; /* or COPPICE_OP_IF: one input (i1), blocks `attributes` (then) and `attributes` + 1 (else) */
   uint16_t n_inputs, n_outputs;
-  uint32_t operands;           /* index into indices: inputs (COPPICE_NONE: absent), then outputs (same) */
-  uint32_t attributes;         /* index of the first */
+  uint32_t operands;   /* index into indices: inputs (COPPICE_NONE: absent), then outputs (same) */
+  uint32_t attributes; /* index of the first */
   uint16_t n_attributes, n_releases;
-  uint32_t releases;           /* index into indices: intermediates that no later op reads */
-  uint32_t name;               /* string: node name, or file:line:column; for messages */
-  uint32_t op;                 /* string: "onnx.Conv"; for messages */
+  uint32_t releases; /* index into indices: intermediates that no later op reads */
+  uint32_t name;     /* string: node name, or file:line:column; for messages */
+  uint32_t op;       /* string: "onnx.Conv"; for messages */
 } coppice_plan_op;
 
 typedef struct coppice_plan_block {

@@ -21,7 +21,8 @@ struct Parsed {
 } // namespace
 
 TEST(CommandLine, OurFlagsAreTakenOutAndTheRestPassesUntouched) {
-  Parsed p({"-o", "app", "a.o", "--graph=m=model.onnx", "-lfoo", "--print-kernels", "-z", "now", "-znorelro", "--gc-sections"});
+  Parsed p({"-o", "app", "a.o", "--graph=m=model.onnx", "-lfoo", "--print-kernels", "-z", "now", "-znorelro",
+            "--gc-sections"});
   EXPECT_EQ(p.forLld(), "-o app a.o -lfoo -z now -znorelro --gc-sections");
   ASSERT_EQ(p.line.options.graphs.size(), 1u);
   EXPECT_EQ(p.line.options.graphs[0].name, "m");
@@ -31,8 +32,10 @@ TEST(CommandLine, OurFlagsAreTakenOutAndTheRestPassesUntouched) {
 }
 
 TEST(CommandLine, ValuesOfOptionsAreNoInputs) {
-  Parsed p({"-m", "elf_x86_64", "--dynamic-linker", "/lib/ld.so", "-rpath", "dir", "-soname", "x", "-h", "y", "-T", "s.ld",
-            "--version-script", "v", "-plugin", "p.so", "-plugin-opt=x", "in.o", "-e", "start", "-u", "sym"});
+  Parsed p(
+      {"-m", "elf_x86_64", "--dynamic-linker", "/lib/ld.so", "-rpath",  "dir",  "-soname",       "x",    "-h", "y",
+       "-T", "s.ld",       "--version-script", "v",          "-plugin", "p.so", "-plugin-opt=x", "in.o", "-e", "start",
+       "-u", "sym"});
   ASSERT_EQ(p.line.inputs.size(), 1u);
   EXPECT_EQ(p.line.inputs[0].value, "in.o");
   EXPECT_EQ(p.line.entry, "start");
@@ -41,7 +44,8 @@ TEST(CommandLine, ValuesOfOptionsAreNoInputs) {
 
 TEST(CommandLine, InputsKnowTheStateThatTheyStandIn) {
   Parsed p({"--whole-archive", "a.a", "--push-state", "--no-whole-archive", "-Bstatic", "-lb", "--pop-state", "-lc",
-            "--start-lib", "d.o", "--end-lib", "--format=binary", "blob", "--format=default", "-l:e.a", "-L", "dir", "-Ldir2"});
+            "--start-lib", "d.o", "--end-lib", "--format=binary", "blob", "--format=default", "-l:e.a", "-L", "dir",
+            "-Ldir2"});
   auto &in = p.line.inputs;
   ASSERT_EQ(in.size(), 6u);
   EXPECT_TRUE(in[0].wholeArchive);
@@ -54,7 +58,8 @@ TEST(CommandLine, InputsKnowTheStateThatTheyStandIn) {
 }
 
 TEST(CommandLine, TargetsAreLevels) {
-  EXPECT_EQ(Parsed({"--target=cpu:x86-64-v3,cpu:x86-64,cuda:sm_90"}).line.options.cpuLevels, (std::vector<unsigned>{1, 3}));
+  EXPECT_EQ(Parsed({"--target=cpu:x86-64-v3,cpu:x86-64,cuda:sm_90"}).line.options.cpuLevels,
+            (std::vector<unsigned>{1, 3}));
   EXPECT_TRUE(Parsed({"--target=cpu:pentium"}).diagnostics.hasErrors());
   EXPECT_TRUE(Parsed({"--weights="}).diagnostics.hasErrors());
   EXPECT_TRUE(Parsed({"--graph"}).diagnostics.hasErrors());

@@ -97,8 +97,7 @@ typedef struct coppice_kernel {
 
 #ifndef __cplusplus
 /* COPPICE_C_KERNEL("my.add", "", "in ?xf32, in ?xf32, out ?xf32", 0, add); versions "" is any, "7-12", "13-". */
-#define COPPICE_TEXT_(op, variant, versions, signature)                                                                \
-  op "\0" variant "\0" COPPICE_TARGET "\0" versions "\0" signature
+#define COPPICE_TEXT_(op, variant, versions, signature) op "\0" variant "\0" COPPICE_TARGET "\0" versions "\0" signature
 #define COPPICE_C_(symbol, op, variant, versions, signature, flags, fn)                                                \
   extern const struct {                                                                                                \
     coppice_kernel head;                                                                                               \
@@ -121,7 +120,8 @@ namespace coppice {
 struct call : coppice_call {
   /// Gives output i its shape and memory.
   status allocate(uint32_t i, const int64_t *shape, int rank) { return status(allocate_output(this, i, shape, rank)); }
-  template <class... Dims> status allocate(uint32_t i, Dims... dims) {
+  template <class... Dims, class = std::enable_if_t<(std::is_integral_v<Dims> && ...)>>
+  status allocate(uint32_t i, Dims... dims) {
     const int64_t shape[sizeof...(Dims) + 1] = {int64_t(dims)...};
     return status(allocate_output(this, i, shape, int(sizeof...(Dims))));
   }
@@ -197,8 +197,10 @@ template <class T> struct parameter { // not a tensor: an attribute
   static bool fits(const cursor &) { return true; }
   static T get(cursor &p) {
     const coppice_attribute &a = p.c->attributes[p.attribute++];
-    if constexpr (std::is_floating_point_v<T>) return T(a.f);
-    else return T(a.i);
+    if constexpr (std::is_floating_point_v<T>)
+      return T(a.f);
+    else
+      return T(a.i);
   }
 };
 template <class T> struct parameter<list<T>> {
@@ -207,9 +209,7 @@ template <class T> struct parameter<list<T>> {
   static constexpr bool attribute = true, in_place = false;
   static constexpr unsigned inputs = 0;
   static constexpr void put(text &t) {
-    t.put(std::is_same_v<T, char>      ? "attr string"
-          : std::is_same_v<T, int64_t> ? "attr list i64"
-                                       : "attr list f32");
+    t.put(std::is_same_v<T, char> ? "attr string" : std::is_same_v<T, int64_t> ? "attr list i64" : "attr list f32");
   }
   static list<T> get(cursor &p) {
     const coppice_attribute &a = p.c->attributes[p.attribute++];
@@ -232,9 +232,7 @@ template <class T, int R> struct parameter<in<T, R>> : tensor_parameter<1> {
 };
 template <class T, int R> struct parameter<optional_in<T, R>> : tensor_parameter<1> {
   static constexpr void put(text &t) { put_tensor<T, R>(t, "in? "); }
-  static optional_in<T, R> get(cursor &p) {
-    return {{p.in < p.c->n_inputs ? p.c->inputs[p.in++] : nullptr}};
-  }
+  static optional_in<T, R> get(cursor &p) { return {{p.in < p.c->n_inputs ? p.c->inputs[p.in++] : nullptr}}; }
 };
 template <class T, int R> struct parameter<variadic_in<T, R>> : tensor_parameter<0> {
   static constexpr void put(text &t) { put_tensor<T, R>(t, "in... "); }
@@ -325,8 +323,10 @@ template <status (*F)(call &), class... More> struct shape_of<shape_t<F>, More..
 };
 
 template <class A> constexpr const char *name_or_null(A a) {
-  if constexpr (option<A>::is_name) return a;
-  else return nullptr;
+  if constexpr (option<A>::is_name)
+    return a;
+  else
+    return nullptr;
 }
 
 template <class F> struct signature {
@@ -438,8 +438,8 @@ template <class T> constexpr bool is_in_anonymous_namespace() { // its symbols w
   struct tag_##id;                                                                                                     \
   static_assert(!::coppice::detail::is_in_anonymous_namespace<tag_##id>(),                                             \
                 "coppice: a kernel is registered in no anonymous namespace");                                          \
-  static_assert(sizeof(::coppice::detail::claim< ::coppice::detail::hash(symbol), tag_##id>) > 0, "");                 \
-  using type_of_##id = ::coppice::detail::descriptor< ::coppice::detail::put<fn>(nullptr, __VA_ARGS__)>;               \
+  static_assert(sizeof(::coppice::detail::claim<::coppice::detail::hash(symbol), tag_##id>) > 0, "");                  \
+  using type_of_##id = ::coppice::detail::descriptor<::coppice::detail::put<fn>(nullptr, __VA_ARGS__)>;                \
   COPPICE_GLOBAL(const type_of_##id id, ".data.rel.ro.", symbol)                                                       \
   constexpr type_of_##id id = ::coppice::detail::describe<fn, sizeof(type_of_##id::text)>(__VA_ARGS__);                \
   }                                                                                                                    \
