@@ -9,11 +9,13 @@
 #include "linker/link_report.h"
 #include "linker/lld.h"
 #include "linker/reproduce.h"
+#include "linker/weaken_symbol.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace llvm;
 
@@ -34,6 +36,7 @@ struct Additions {
   std::vector<std::string> arguments; // after the user's
   std::vector<std::string> first;     // before them
   std::vector<MemoryInput> memory;
+  std::map<size_t, std::unique_ptr<WritableMemoryBuffer>> edited; // private mappings of inputs, by index
 };
 
 // Plans of graphs in source files are lazy: the object that holds the graph decides by being extracted or not.
@@ -66,10 +69,32 @@ void addPlans(CompiledGraphs &graphs, Additions &additions) {
 void addPreferredMembers(const CompiledGraphs &graphs, const KernelIndex &index, Additions &additions) {
   StringSet<> added;
   for (const KernelDescriptor *k : graphs.descriptors) {
-    if (!k->inArchive || !index.isDefinedTwice(k->symbol) || !added.insert(k->object.name).second) continue;
+    if (!k->inArchive || index.definitions(k->symbol).size() < 2 || !added.insert(k->object.name).second) continue;
     additions.memory.push_back({k->object.name, k->object.buffer.getBuffer(), false, {}});
     additions.first.push_back(k->object.name);
   }
+}
+
+// A member may be needed for other things than its kernel that was not chosen, and define that again. There the symbol
+// becomes weak, in a private mapping of the archive that lld is given in its place. (Members of thin archives are
+// opened elsewhere, and bitcode has no symbol table to edit: lld then reports the two definitions.)
+void weakenOtherDefinitions(const CompiledGraphs &graphs, const KernelIndex &index,
+                            const std::vector<InputFile> &inputs, Additions &additions) {
+  for (const KernelDescriptor *k : graphs.descriptors)
+    for (const ObjectRef *other : index.definitions(k->symbol)) {
+      const InputFile &input = inputs[other->file];
+      bool isChosen = other->file == k->object.file && other->member == k->object.member;
+      if (isChosen || input.kind != InputKind::Archive || input.archive->isThin()) continue;
+      auto &copy = additions.edited[other->file];
+      if (!copy) {
+        auto mapped = WritableMemoryBuffer::getFile(input.path);
+        if (!mapped || (*mapped)->getBufferSize() != input.buffer->getBufferSize()) continue;
+        copy = std::move(*mapped);
+        additions.memory.push_back({input.path, StringRef(copy->getBufferStart(), copy->getBufferSize()), true, {}});
+      }
+      size_t offset = size_t(other->buffer.getBufferStart() - input.buffer->getBufferStart());
+      weakenDefinition(copy->getBuffer().slice(offset, other->buffer.getBufferSize()), k->symbol);
+    }
 }
 
 void keepByHand(const LinkOptions &options, const KernelIndex &index, Additions &additions, Diagnostics &diagnostics) {
@@ -188,6 +213,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   if (!diagnostics.hasErrors()) {
     addPlans(graphs, additions);
     addPreferredMembers(graphs, index, additions);
+    weakenOtherDefinitions(graphs, index, inputs, additions);
     keepByHand(options, index, additions, diagnostics);
     warnSharedSections(graphs, index, diagnostics);
   }

@@ -236,8 +236,11 @@ bool KernelIndex::defines(StringRef symbol) const {
   return llvm::any_of(entries, [&](const Entry &e) { return e.symbol == symbol; });
 }
 
-bool KernelIndex::isDefinedTwice(StringRef symbol) const {
-  return llvm::count_if(entries, [&](const Entry &e) { return e.symbol == symbol; }) > 1;
+std::vector<const ObjectRef *> KernelIndex::definitions(StringRef symbol) const {
+  std::vector<const ObjectRef *> result;
+  for (const Entry &entry : entries)
+    if (entry.symbol == symbol) result.push_back(&entry.object);
+  return result;
 }
 
 std::vector<std::string> KernelIndex::symbolsOf(const ObjectRef &object) const {

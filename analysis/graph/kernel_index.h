@@ -64,8 +64,8 @@ public:
   /// Kernels defined by this object: symbols.
   std::vector<std::string> symbolsOf(const ObjectRef &object) const;
   bool defines(llvm::StringRef symbol) const;
-  /// Do two inputs define this symbol?
-  bool isDefinedTwice(llvm::StringRef symbol) const;
+  /// The objects that define this symbol.
+  std::vector<const ObjectRef *> definitions(llvm::StringRef symbol) const;
   size_t size() const { return entries.size(); }
 
 private:
