@@ -13,8 +13,10 @@ namespace coppice {
 // files 8.
 static Error checkIndex(const object::Archive &archive) {
   using object::Archive;
-  if (!archive.hasSymbolTable() || (archive.kind() != Archive::K_GNU && archive.kind() != Archive::K_GNU64))
-    return Error::success();
+  if (!archive.hasSymbolTable()) return Error::success();
+  if (archive.kind() != Archive::K_GNU && archive.kind() != Archive::K_GNU64)
+    return createStringError(
+        "the archive's index is in the form of another system, not in GNU's; make the archive again");
   StringRef index = archive.getSymbolTable();
   size_t size = archive.kind() == Archive::K_GNU ? 4 : 8;
   auto number = [&](size_t i) {
