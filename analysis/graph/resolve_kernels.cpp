@@ -78,6 +78,9 @@ std::string typesText(Operation *op) {
   if (op->getNumResults() != 1) os << "(";
   interleaveComma(op->getResultTypes(), os);
   if (op->getNumResults() != 1) os << ")";
+  // Of the dtypes that only the kernels of other ops will tell, a reader need not know our name.
+  for (size_t at; (at = text.find("!coppice.unknown")) != std::string::npos;)
+    text.replace(at, strlen("!coppice.unknown"), "?");
   return text;
 }
 
