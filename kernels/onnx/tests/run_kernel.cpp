@@ -154,7 +154,8 @@ coppice_attribute value_of(const parameter &p, const node &n) {
   const attribute *given = nullptr;
   for (const attribute &a : n.attributes)
     if (a.name == p.name) given = &a;
-  coppice_attribute v{};
+  coppice_attribute v;
+  v.list = {}; // the largest member: {} would clear the first one alone
   if (p.type == "i64" || p.type == "i1")
     v.i = given ? given->i : strtoll(p.value.c_str(), nullptr, 10);
   else if (p.type == "f64")
