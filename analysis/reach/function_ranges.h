@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The functions of a section as separate nodes, for code that was built without -ffunction-sections. An assembler needs
+// no relocation for a call inside of one section, so the code is decoded to find all references between its functions.
+// A section is split only where every byte of it is understood; what is not certain keeps it whole.
+#pragma once
+#include "analysis/reach/object_file.h"
+#include <string>
+#include <vector>
+
+namespace coppice {
+
+class Decoder;
+
+struct FunctionRange {
+  uint64_t begin = 0, end = 0;
+  /// Where in the same section this function refers to without a relocation: each is in another range. Sorted.
+  std::vector<uint64_t> references;
+};
+
+struct SectionRanges {
+  /// Sorted and disjoint; functions that overlap are one. Empty: the section is one node.
+  std::vector<FunctionRange> ranges;
+  /// Why a section with several functions could not be split.
+  std::string keptWhole;
+  /// For each of relocations(section): the distance from its field to the end of the instruction, which targetOffset()
+  /// wants. 4 where it was not decoded: outside of functions, and in sections that are one node. There an immediate may
+  /// follow the field, but no compiler writes an instruction with an immediate that refers to code.
+  std::vector<uint8_t> fieldToEnd;
+
+  /// The range that holds this offset. Null: none does, so a reference to it needs the whole section.
+  const FunctionRange *at(uint64_t offset) const;
+};
+
+/// Symbols in executable sections that say what is where: functions, and sized data, which keeps a section whole.
+class FunctionSymbols {
+public:
+  explicit FunctionSymbols(const ObjectFile &object);
+  /// In the order of their values.
+  llvm::ArrayRef<uint32_t> operator[](uint32_t section) const {
+    return llvm::ArrayRef(symbols).slice(first[section], first[section + 1] - first[section]);
+  }
+
+private:
+  std::vector<uint32_t> first, symbols;
+};
+
+inline FunctionSymbols functionSymbolsBySection(const ObjectFile &object) { return FunctionSymbols(object); }
+
+/// `symbols` is functionSymbolsBySection(object)[section].
+SectionRanges splitIntoFunctions(const ObjectFile &object, uint32_t section, Decoder &decoder,
+                                 llvm::ArrayRef<uint32_t> symbols);
+
+/// Indices of relocations(section), in the order of their offsets.
+std::vector<uint32_t> relocationsByOffset(const ObjectFile &object, uint32_t section);
+
+} // namespace coppice
