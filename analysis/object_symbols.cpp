@@ -130,9 +130,21 @@ Expected<std::vector<ObjectSymbol>> readObjectSymbols(MemoryBufferRef object, St
   if (!elf->table) return result;
   size_t first = std::min<size_t>(elf->table->sh_info, elf->symbols.size());
   result.reserve(elf->symbols.size() - first);
+  // What a shared library defines under an old version only (foo@V, not foo@@V) is not to be linked with by its name.
+  ArrayRef<Elf::Versym> versions;
+  if (const Elf::Shdr *table = findSection(elf->sections, ELF::SHT_GNU_versym)) {
+    auto list = file->getSectionContentsAsArray<Elf::Versym>(*table);
+    if (!list) return list.takeError();
+    versions = *list;
+  }
   for (const Elf::Sym &s : ArrayRef(elf->symbols).drop_front(first)) {
     auto name = s.getName(elf->names);
     if (!name) return name.takeError();
+    size_t index = size_t(&s - elf->symbols.begin());
+    if (!s.isUndefined() && index < versions.size() &&
+        ((versions[index].vs_index & ELF::VERSYM_HIDDEN) ||
+         (versions[index].vs_index & ELF::VERSYM_VERSION) == ELF::VER_NDX_LOCAL))
+      continue;
     if (!name->empty()) result.push_back({*name, s.isUndefined(), s.getBinding() == ELF::STB_WEAK, s.isCommon()});
   }
   return result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/command_line.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
@@ -18,6 +19,17 @@ const char linkFlagsHelp[] =
   --target=LIST           cpu:x86-64[-v2|-v3|-v4], comma-separated (default: baseline, and higher levels that kernels
                           have, chosen at start)
   --weights=embed|FILE    Put the weights into the executable (default), or into FILE, which is opened at run time
+  --binding=FILE          How a framework of your own registers its kernels (docs/bindings.md)
+  --gc-kernels[=NAME,...] Drop kernels that no graph uses, of these bindings, also in a link without their graphs
+  --no-gc-kernels         Keep all kernels that register themselves; with COPPICE_RECORD_KERNELS=FILE the program
+                          writes down which of them it called
+  --keep-from=FILE        Keep the kernels that FILE lists, one a line: written by hand or by such a run
+  --variants=WHICH        CPU variants of a framework's kernels: all (default), best, generic
+  --split-sections        Drop dead functions inside of sections that live (default where no debug information is kept;
+                          --no-split-sections: never)
+  --hide-exports          Export nothing from an executable or library but what version scripts and lists name
+  --why=NAME              Say what keeps a kernel, symbol or section, or why it was dropped
+  --strip-why             Leave that record out of the executable (section .coppice.why)
   --print-kernels         List each op of each graph, the kernel that was chosen and the library it comes from
   --size-summary          Say what was linked: kernels, plans, weights, peak memory of graphs with static shapes
   --strip-graph           Leave the MLIR of the graphs out of the executable (section .coppice.graph)
@@ -147,6 +159,7 @@ private:
     bool takesValue =
         StringSwitch<bool>(option.name)
             .Cases({"graph", "keep-kernel", "prefer-kernel", "target", "weights", "diagnostics", "dump-after"}, true)
+            .Cases({"binding", "keep-from", "variants", "why"}, true)
             .Default(false);
     if (takesValue && !option.hasValue) {
       if (!next) {
@@ -192,9 +205,40 @@ private:
       o.jsonDiagnostics = value == "json";
       return true; // changes nothing of the output
     } else if (option.name == "dump-after") {
-      if (value != "symbols" && value != "graphs")
-        bad(argument, "a step is wanted", "write --dump-after=symbols or --dump-after=graphs");
+      if (value != "symbols" && value != "graphs" && value != "reach")
+        bad(argument, "a step is wanted", "write --dump-after=symbols, --dump-after=graphs or --dump-after=reach");
       o.dumpAfter = value.str();
+    } else if (option.name == "binding") {
+      o.bindingFiles.push_back(value.str());
+    } else if (option.name == "keep-from") {
+      o.keepFrom.push_back(value.str());
+    } else if (option.name == "why") {
+      o.why.push_back(value.str());
+    } else if (option.name == "variants") {
+      auto choice = StringSwitch<std::optional<VariantChoice>>(value)
+                        .Case("all", VariantChoice::All)
+                        .Case("best", VariantChoice::Best)
+                        .Case("generic", VariantChoice::Generic)
+                        .Default(std::nullopt);
+      if (choice)
+        o.variants = *choice;
+      else
+        bad(argument, "all, best or generic is wanted", "write --variants=generic");
+    } else if (option.name == "gc-kernels") {
+      SmallVector<StringRef> names;
+      value.split(names, ',', -1, /*KeepEmpty=*/false);
+      for (StringRef name : names) o.gcKernels.push_back(name.str());
+      if (!option.hasValue) o.gcAllKernels = true;
+      if (option.hasValue && names.empty())
+        bad(argument, "the name of a binding is wanted", "write --gc-kernels=ncnn, or --gc-kernels for all");
+    } else if (!option.hasValue && option.name == "no-gc-kernels") {
+      o.noGcKernels = true;
+    } else if (!option.hasValue && option.name == "strip-why") {
+      o.stripWhy = true;
+    } else if (!option.hasValue && option.name == "hide-exports") {
+      o.hideExports = true;
+    } else if (!option.hasValue && (option.name == "split-sections" || option.name == "no-split-sections")) {
+      o.splitSections = option.name == "split-sections";
     } else if (!option.hasValue && option.name == "print-kernels") {
       o.printKernels = true;
     } else if (!option.hasValue && option.name == "size-summary") {
@@ -206,7 +250,9 @@ private:
     }
     o.any = true;
     if (option.name != "graph")
-      o.given.push_back(("--" + option.name + (takesValue ? "=" : "") + (takesValue ? value : StringRef())).str());
+      o.given.push_back(("--" + option.name + (takesValue || option.hasValue ? "=" : "") +
+                         (takesValue || option.hasValue ? value : StringRef()))
+                            .str());
     return true;
   }
 
@@ -226,23 +272,49 @@ private:
     else if (name == "o" || name == "output")
       result.output = o.value.str();
     else if (name == "e" || name == "entry")
-      result.entry = o.value.str();
+      result.settings.entry = o.value.str();
+    else if (name == "init")
+      result.settings.init = o.value.str();
+    else if (name == "fini")
+      result.settings.fini = o.value.str();
     else if (name == "u" || name == "undefined")
-      result.undefined.push_back(o.value.str());
+      result.settings.undefined.push_back(o.value.str());
+    else if (name == "defsym")
+      namesIn(o.value, result.settings.undefined);
     else if (name == "wrap")
-      result.wrapped.push_back(o.value.str());
+      result.settings.wrapped.push_back(o.value.str());
+    else if (name == "E" || name == "export-dynamic")
+      result.settings.exportDynamic = true;
+    else if (name == "no-export-dynamic")
+      result.settings.exportDynamic = false;
+    else if (name == "export-dynamic-symbol")
+      result.settings.exported.push_back(o.value.str());
+    else if (name == "export-dynamic-symbol-list" || name == "dynamic-list")
+      result.dynamicLists.push_back(o.value.str());
+    else if (name == "version-script")
+      result.versionScripts.push_back(o.value.str());
+    else if (name == "fortran-common" || name == "no-fortran-common")
+      result.settings.fortranCommon = name == "fortran-common";
+    else if (name == "exclude-libs") {
+      SmallVector<StringRef> names;
+      o.value.split(names, o.value.contains(',') ? ',' : ':', -1, /*KeepEmpty=*/false);
+      for (StringRef library : names) result.settings.excludedLibraries.push_back(library.str());
+    } else if (name == "z" && (o.value == "nostart-stop-gc" || o.value == "start-stop-gc"))
+      result.settings.startStopGc = o.value == "start-stop-gc";
+    else if (name == "s" || name == "S" || name == "strip-all" || name == "strip-debug")
+      result.settings.stripDebug = true;
     else if (name == "sysroot")
       result.sysroot = o.value.str();
     else if (name == "reproduce")
       result.reproduce = o.value.str();
     else if (name == "threads")
       (void)o.value.getAsInteger(10, result.threads);
-    else if (name == "T" || name == "script") {
-    } // a script may name inputs too, rarely: lld reads those, we do not
+    else if (name == "T" || name == "script" || name == "dT" || name == "default-script")
+      result.scripts.push_back(o.value.str()); // it may name inputs too, rarely: lld reads those, we do not
     else if (name == "r" || name == "relocatable")
       result.relocatable = true;
     else if (name == "shared" || name == "Bshareable")
-      result.shared = true;
+      result.settings.shared = true;
     else if (name == "whole-archive")
       state.wholeArchive = true;
     else if (name == "no-whole-archive")
@@ -272,6 +344,16 @@ private:
         result.colour = true;
     } else if (name == "no-color-diagnostics") {
       result.colour = false;
+    }
+  }
+
+  // "--defsym=a=b+4" refers to b.
+  static void namesIn(StringRef expression, std::vector<std::string> &names) {
+    expression = expression.split('=').second;
+    while (!expression.empty()) {
+      StringRef word = expression.take_while([](char c) { return isAlnum(c) || StringRef("_.$@").contains(c); });
+      if (!word.empty() && !isDigit(word[0]) && word != ".") names.push_back(word.str());
+      expression = expression.drop_front(std::max<size_t>(word.size(), 1));
     }
   }
 

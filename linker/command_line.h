@@ -3,6 +3,8 @@
 // are read are understood here, and our own flags are taken out.
 #pragma once
 #include "analysis/diagnostic.h"
+#include "analysis/reach/binding.h"
+#include "analysis/reach/link_settings.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/StringSaver.h"
@@ -34,8 +36,18 @@ struct LinkOptions {
   std::vector<std::pair<std::string, std::string>> preferKernels; ///< op, library
   std::vector<unsigned> cpuLevels; ///< wanted x86-64 levels (1 to 4), ascending; empty: baseline and all that there are
   std::optional<std::string> weightsFile; ///< --weights=FILE; not set: embed
-  /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution. For debugging.
+  /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution, "reach" the
+  /// sections that nothing needs. For debugging.
   std::string dumpAfter;
+  std::vector<std::string> bindingFiles; ///< --binding
+  std::vector<std::string> keepFrom;     ///< --keep-from: files with keys
+  std::vector<std::string> gcKernels;    ///< --gc-kernels=NAME,...
+  std::vector<std::string> why;          ///< --why
+  bool gcAllKernels = false;             ///< --gc-kernels: all bindings whose framework is linked
+  bool noGcKernels = false;              ///< --no-gc-kernels
+  VariantChoice variants = VariantChoice::All;
+  bool stripWhy = false, hideExports = false;
+  std::optional<bool> splitSections; ///< not set: where no debug information is kept
   bool printKernels = false, sizeSummary = false, stripGraph = false, jsonDiagnostics = false;
   bool any = false;               ///< one of our flags that changes the output was given
   std::vector<std::string> given; ///< our flags as they were given, without --graph
@@ -46,12 +58,14 @@ struct CommandLine {
   std::vector<const char *> forLld;
   LinkOptions options;
   std::vector<InputArgument> inputs;
-  std::vector<std::string> libraryPaths, undefined, wrapped;
-  std::string sysroot, output = "a.out", entry = "_start";
-  std::string reproduce;                                         ///< --reproduce=FILE
-  bool relocatable = false, shared = false, noGraphWork = false; ///< --version, --help: nothing is linked
-  std::optional<bool> colour;                                    ///< --color-diagnostics
-  unsigned threads = 0;                                          ///< 0: not said
+  std::vector<std::string> libraryPaths;
+  LinkSettings settings; ///< without what stands in the files below
+  std::vector<std::string> scripts, versionScripts, dynamicLists;
+  std::string sysroot, output = "a.out";
+  std::string reproduce;                         ///< --reproduce=FILE
+  bool relocatable = false, noGraphWork = false; ///< --version, --help: nothing is linked
+  std::optional<bool> colour;                    ///< --color-diagnostics
+  unsigned threads = 0;                          ///< 0: not said
 };
 
 /// `arguments` without the program's name. Reports COP301 for a flag of ours that is wrong; other options are lld's to

@@ -2,11 +2,13 @@
 #include "linker/link.h"
 #include "analysis/graph/kernel_index.h"
 #include "analysis/reach/resolve_symbols.h"
+#include "analysis/reach/section_graph.h"
 #include "linker/command_line.h"
 #include "linker/graphs.h"
 #include "linker/inputs.h"
 #include "linker/installation.h"
 #include "linker/link_report.h"
+#include "linker/link_settings.h"
 #include "linker/lld.h"
 #include "linker/reproduce.h"
 #include "linker/weaken_symbol.h"
@@ -135,6 +137,19 @@ bool hasCoppiceLibrary(const CommandLine &commandLine) {
                 [](const InputArgument &i) { return i.library && StringRef(i.value).starts_with("coppice"); });
 }
 
+// As --print-gc-sections does it.
+void printDead(raw_ostream &out, const SectionGraph &graph) {
+  std::vector<char> live = markLive(graph);
+  const auto &objects = graph.symbols().linked();
+  for (SectionGraph::Node node = 1; graph.isSection(node); ++node) {
+    if (live[node] || !graph.isPresent(node) || graph.isEhFrame(node)) continue;
+    const LinkedObject &object = objects[graph.objectOf(node)];
+    out << object.name << ":(" << object.elf->sectionName(graph.sectionOf(node)) << ")\n";
+  }
+  for (SectionGraph::Node node = 1; node < graph.size(); ++node)
+    if (graph.isCommon(node) && !live[node]) out << objects[graph.objectOf(node)].name << ":(COMMON)\n";
+}
+
 class Printer {
 public:
   Printer(const CommandLine &commandLine, raw_ostream &err) : commandLine(commandLine), err(err) {}
@@ -198,8 +213,8 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   }
 
   // Beyond this point the inputs do not change.
-  SymbolResolution resolution(inputs);
-  for (const std::string &name : commandLine.undefined) cantFail(resolution.require(name));
+  const LinkSettings settings = readLinkSettings(commandLine);
+  SymbolResolution resolution(inputs, settings);
   if (Error error = resolution.run()) diagnostics.error("COP302", toString(std::move(error)));
   KernelIndex index(inputs, diagnostics);
 
@@ -207,6 +222,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   if (!diagnostics.hasErrors()) graphs = compileGraphs(options, resolution, index, diagnostics);
   if (options.dumpAfter == "symbols")
     for (const ObjectRef &object : resolution.linked()) out << object.name << "\n";
+  if (options.dumpAfter == "reach") printDead(out, SectionGraph(resolution, settings));
   if (options.dumpAfter == "graphs")
     for (ResolvedGraph &graph : graphs.resolved) graph.module.print(out);
   Additions additions;

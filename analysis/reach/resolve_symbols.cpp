@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rules are those of lld/ELF/{Driver,InputFiles,Symbols}.cpp of LLVM 22.
 #include "analysis/reach/resolve_symbols.h"
-#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/LTO/LTO.h"
+#include "llvm/Support/Endian.h"
 
 using namespace llvm;
 using namespace llvm::object;
@@ -9,17 +12,31 @@ namespace coppice {
 
 static Error inFile(StringRef name, Error error) { return createStringError(name + ": " + toString(std::move(error))); }
 
+const GlobalSymbol *SymbolResolution::find(StringRef name) const {
+  auto it = ids.find(CachedHashStringRef(name));
+  return it == ids.end() ? nullptr : &symbolList[it->second];
+}
+
 bool SymbolResolution::isReferenced(StringRef name) const {
-  auto it = symbols.find(name);
-  return it != symbols.end() && it->second.referenced;
+  const GlobalSymbol *symbol = find(name);
+  return symbol && symbol->referenced;
 }
 
 bool SymbolResolution::isDefined(StringRef name) const {
-  auto it = symbols.find(name);
-  return it != symbols.end() && it->second.state == Symbol::Defined;
+  const GlobalSymbol *symbol = find(name);
+  return symbol && (symbol->kind == GlobalSymbol::Defined || symbol->kind == GlobalSymbol::Common);
+}
+
+// `name` must stay where it is.
+uint32_t SymbolResolution::intern(StringRef name) {
+  auto [it, isNew] = ids.try_emplace(CachedHashStringRef(name), uint32_t(symbolList.size()));
+  if (isNew) symbolList.emplace_back().name = name;
+  return it->second;
 }
 
 Error SymbolResolution::run() {
+  for (const std::string &name : settings.undefined)
+    if (Error error = require(name)) return error;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputFile &input = inputs[i];
     Error error = Error::success();
@@ -39,59 +56,214 @@ Error SymbolResolution::run() {
     }
     if (error) return error;
   }
+  // The entry may be in an archive. An undefined reference to what --wrap names means its wrapper.
+  if (find(settings.entry))
+    if (Error error = require(settings.entry)) return error;
+  for (const std::string &name : settings.wrapped)
+    if (const GlobalSymbol *symbol = find(name); symbol && symbol->referenced)
+      for (const char *prefix : {"__wrap_", "__real_"})
+        if (find(prefix + name))
+          if (Error error = require(prefix + name)) return error;
+  // Code generation may call functions that no bitcode mentions; of these a member of bitcode is wanted before it runs.
+  if (any_of(objects, [](const LinkedObject &o) { return !o.elf; }))
+    for (StringRef name : lto::LTO::getRuntimeLibcallSymbols(Triple("x86_64-unknown-linux-gnu"))) {
+      const GlobalSymbol *symbol = find(name);
+      if (!symbol || symbol->kind != GlobalSymbol::Lazy) continue;
+      auto member = openMember(symbol->object, symbol->member);
+      if (!member) return member.takeError();
+      if (identify_magic(member->buffer.getBuffer()) == file_magic::bitcode)
+        if (Error error = extract(symbol->object, symbol->member)) return error;
+    }
   return Error::success();
 }
 
-Error SymbolResolution::require(StringRef name) { return reference(name, /*weak=*/false); }
+Error SymbolResolution::require(StringRef name) {
+  auto it = ids.find(CachedHashStringRef(name));
+  return reference(it == ids.end() ? intern(saver.save(name)) : it->second, /*weak=*/false);
+}
 
 Error SymbolResolution::addObject(ObjectRef object) {
+  objects.emplace_back();
+  LinkedObject &linked = objects.back();
+  static_cast<ObjectRef &>(linked) = std::move(object);
+  Error error = identify_magic(linked.buffer.getBuffer()) == file_magic::bitcode ? addBitcodeSymbols(linked)
+                                                                                 : addElfSymbols(linked);
+  return error;
+}
+
+Error SymbolResolution::addBitcodeSymbols(LinkedObject &object) {
+  size_t number = objects.size() - 1;
   auto list = readObjectSymbols(object.buffer, saver);
   if (!list) return inFile(object.name, list.takeError());
-  objects.push_back(std::move(object));
-  for (const ObjectSymbol &s : *list)
-    if (!s.undefined) {
-      Symbol &symbol = symbols[s.name];
-      symbol.state = Symbol::Defined;
-    }
-  for (const ObjectSymbol &s : *list)
-    if (s.undefined)
-      if (Error error = reference(s.name, s.weak)) return error;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const ObjectSymbol &s = (*list)[i];
+    object.globals.push_back(intern(s.name));
+    if (!s.undefined)
+      define(object.globals.back(), number, uint32_t(i), s.weak ? ELF::STB_WEAK : ELF::STB_GLOBAL, s.common);
+  }
+  for (size_t i = 0; i < list->size(); ++i)
+    if ((*list)[i].undefined)
+      if (Error error = reference(object.globals[i], (*list)[i].weak)) return error;
   return Error::success();
 }
 
-Error SymbolResolution::reference(StringRef name, bool weak) {
-  Symbol &symbol = symbols[name];
-  symbol.referenced = true;
-  if (symbol.state == Symbol::None || (symbol.state == Symbol::WeakUndefined && !weak))
-    symbol.state = weak ? Symbol::WeakUndefined : Symbol::Undefined;
-  if (symbol.state == Symbol::Lazy && !weak) {
-    symbol.state = Symbol::Undefined;
-    return extract(symbol.file, symbol.member);
+Error SymbolResolution::addElfSymbols(LinkedObject &object) {
+  size_t number = objects.size() - 1;
+  auto parsed = ObjectFile::parse(object.buffer);
+  if (!parsed) return inFile(object.name, parsed.takeError());
+  object.elf.emplace(std::move(*parsed));
+  chooseGroups(object);
+  const ObjectFile &elf = *object.elf;
+  std::vector<uint32_t> undefined;
+  object.globals.reserve(elf.symbols().size() - elf.firstGlobal());
+  for (uint32_t i = elf.firstGlobal(); i < elf.symbols().size(); ++i) {
+    const ObjectFile::Symbol &s = elf.symbols()[i];
+    // foo@@V is the default version of foo.
+    StringRef name = elf.symbolName(i);
+    if (size_t at = name.find('@'); at != StringRef::npos && name.substr(at).starts_with("@@"))
+      name = name.take_front(at);
+    uint32_t id = intern(name);
+    object.globals.push_back(id);
+    if (s.isUndefined()) {
+      undefined.push_back(i);
+      continue;
+    }
+    GlobalSymbol &symbol = symbolList[id];
+    if (uint8_t v = s.getVisibility(); v != ELF::STV_DEFAULT)
+      symbol.visibility = symbol.visibility == ELF::STV_DEFAULT ? v : std::min(symbol.visibility, v);
+    define(id, number, i, s.getBinding(), s.isCommon());
+  }
+  for (uint32_t i : undefined) {
+    const ObjectFile::Symbol &s = elf.symbols()[i];
+    if (Error error =
+            reference(object.globals[i - elf.firstGlobal()], s.getBinding() == ELF::STB_WEAK, s.getVisibility()))
+      return error;
+  }
+  return Error::success();
+}
+
+// A group is named by the symbol that sh_info gives; its contents are a word of flags and the indices of its sections.
+void SymbolResolution::chooseGroups(LinkedObject &object) {
+  const ObjectFile &elf = *object.elf;
+  uint32_t number = uint32_t(objects.size() - 1);
+  for (uint32_t i = 1; i < elf.sections().size(); ++i) {
+    const ObjectFile::Section &s = elf.sections()[i];
+    if (s.sh_type == ELF::SHT_GROUP) {
+      if (elf.contents(i).size() < 4 || s.sh_info >= elf.symbols().size()) continue;
+      object.groups.push_back(i);
+      bool isSection = elf.symbols()[s.sh_info].getType() == ELF::STT_SECTION;
+      StringRef name = isSection ? elf.sectionName(elf.sectionOf(s.sh_info)) : elf.symbolName(s.sh_info);
+      bool isComdat = support::endian::read32le(elf.contents(i).data()) & ELF::GRP_COMDAT;
+      if (isComdat && !groupOwner.try_emplace(CachedHashStringRef(name), number).second) object.losing.push_back(i);
+    } else if (s.sh_type == ELF::SHT_PROGBITS && elf.sectionName(i).starts_with(".gnu.linkonce.")) {
+      if (!groupOwner.try_emplace(CachedHashStringRef(elf.sectionName(i)), number).second) object.losing.push_back(i);
+    }
+  }
+}
+
+void SymbolResolution::define(uint32_t id, size_t object, uint32_t index, uint8_t binding, bool common) {
+  GlobalSymbol &s = symbolList[id];
+  bool wasCommon = s.kind == GlobalSymbol::Common, wasDefined = s.kind == GlobalSymbol::Defined;
+  bool replaces = common      ? !wasCommon && !(wasDefined && s.binding != ELF::STB_WEAK)
+                  : wasCommon ? binding != ELF::STB_WEAK
+                              : !wasDefined || (s.binding != ELF::STB_GLOBAL && binding == ELF::STB_GLOBAL);
+  if (!replaces) return;
+  s.kind = common ? GlobalSymbol::Common : GlobalSymbol::Defined;
+  s.object = uint32_t(object);
+  s.index = index;
+  s.binding = binding;
+}
+
+Error SymbolResolution::reference(uint32_t id, bool weak, uint8_t visibility) {
+  GlobalSymbol &s = symbolList[id];
+  bool isFirst = !s.referenced;
+  s.referenced = true;
+  if (visibility != ELF::STV_DEFAULT)
+    s.visibility = s.visibility == ELF::STV_DEFAULT ? visibility : std::min(s.visibility, visibility);
+  switch (s.kind) {
+  case GlobalSymbol::None:
+    s.kind = GlobalSymbol::Undefined;
+    s.binding = weak ? ELF::STB_WEAK : ELF::STB_GLOBAL;
+    break;
+  case GlobalSymbol::Lazy:
+    if (!weak) return extract(s.object, s.member);
+    s.binding = ELF::STB_WEAK;
+    break;
+  case GlobalSymbol::Shared: // what is not visible elsewhere is not to be found elsewhere
+    if (visibility != ELF::STV_DEFAULT) s.kind = GlobalSymbol::Undefined;
+    [[fallthrough]];
+  case GlobalSymbol::Undefined:
+    if (!weak || isFirst) s.binding = weak ? ELF::STB_WEAK : ELF::STB_GLOBAL;
+    break;
+  case GlobalSymbol::Common:
+  case GlobalSymbol::Defined:
+    break;
   }
   return Error::success();
 }
 
 Error SymbolResolution::offerLazy(StringRef name, size_t file, uint64_t member) {
-  Symbol &symbol = symbols[name];
-  if (symbol.state == Symbol::Undefined) return extract(file, member);
-  if (symbol.state == Symbol::None || symbol.state == Symbol::WeakUndefined) {
-    symbol.state = Symbol::Lazy;
-    symbol.file = file;
-    symbol.member = member;
+  GlobalSymbol &s = symbolList[intern(name)];
+  switch (s.kind) {
+  case GlobalSymbol::Undefined:
+    if (s.binding != ELF::STB_WEAK) return extract(file, member);
+    [[fallthrough]];
+  case GlobalSymbol::None:
+    s.kind = GlobalSymbol::Lazy;
+    s.object = uint32_t(file);
+    s.member = member;
+    break;
+  case GlobalSymbol::Common:
+    if (settings.fortranCommon && replacesCommon(name, file, member)) return extract(file, member);
+    break;
+  default:
+    break;
   }
   return Error::success();
 }
 
-Error SymbolResolution::extract(size_t file, uint64_t member) {
-  if (!extracted.try_emplace((Twine(file) + ":" + Twine(member)).str()).second) return Error::success();
+// --fortran-common: a definition proper in an archive is better than a common symbol.
+bool SymbolResolution::replacesCommon(StringRef name, size_t file, uint64_t member) {
+  auto object = openMember(file, member);
+  if (!object) {
+    consumeError(object.takeError());
+    return false;
+  }
+  if (identify_magic(object->buffer.getBuffer()) == file_magic::bitcode) {
+    auto list = readObjectSymbols(object->buffer, saver);
+    if (list) return any_of(*list, [&](const ObjectSymbol &s) { return s.name == name && !s.undefined && !s.common; });
+    consumeError(list.takeError());
+    return false;
+  }
+  auto elf = ObjectFile::parse(object->buffer);
+  if (!elf) {
+    consumeError(elf.takeError());
+    return false;
+  }
+  for (uint32_t i = elf->firstGlobal(); i < elf->symbols().size(); ++i) {
+    const ObjectFile::Symbol &s = elf->symbols()[i];
+    if (elf->symbolName(i) == name)
+      return s.isDefined() && !s.isCommon() && s.getBinding() != ELF::STB_WEAK && s.getType() != ELF::STT_NOTYPE;
+  }
+  return false;
+}
+
+Expected<ObjectRef> SymbolResolution::openMember(size_t file, uint64_t member) const {
   const InputFile &input = inputs[file];
-  if (input.kind != InputKind::Archive) return addObject({file, 0, input.ref(), input.path});
+  if (input.kind != InputKind::Archive) return ObjectRef{file, 0, input.ref(), input.path};
   Error error = Error::success();
   StringRef buffer = input.archive->getMemoryBufferRef().getBuffer();
   Archive::Child child(input.archive.get(), buffer.data() + member, &error);
   if (error) return inFile(input.path, std::move(error));
   auto object = memberObject(inputs, file, child);
   if (!object) return inFile(input.path, object.takeError());
+  return object;
+}
+
+Error SymbolResolution::extract(size_t file, uint64_t member) {
+  if (!extracted.insert({file, member}).second) return Error::success();
+  auto object = openMember(file, member);
+  if (!object) return object.takeError();
   return addObject(std::move(*object));
 }
 
@@ -152,13 +324,22 @@ Error SymbolResolution::addShared(size_t file) {
   auto list = readObjectSymbols(inputs[file].ref(), saver);
   if (!list) return inFile(inputs[file].path, list.takeError());
   for (const ObjectSymbol &s : *list) {
+    uint32_t id = intern(s.name);
+    symbolList[id].exported = true;
     if (s.undefined) {
-      if (Error error = reference(s.name, s.weak)) return error;
+      uint8_t binding = symbolList[id].binding;
+      bool isNew = symbolList[id].kind == GlobalSymbol::None;
+      if (Error error = reference(id, s.weak)) return error;
+      GlobalSymbol &symbol = symbolList[id]; // a library's reference does not make a weak one strong
+      if (!isNew && symbol.kind == GlobalSymbol::Undefined) symbol.binding = binding;
       continue;
     }
-    Symbol &symbol = symbols[s.name];
-    if (symbol.state == Symbol::None || symbol.state == Symbol::Undefined || symbol.state == Symbol::WeakUndefined)
-      symbol.state = Symbol::Shared;
+    GlobalSymbol &symbol = symbolList[id];
+    bool isOpen = symbol.kind == GlobalSymbol::Undefined || symbol.kind == GlobalSymbol::Lazy;
+    if (symbol.kind == GlobalSymbol::None || (isOpen && symbol.visibility == ELF::STV_DEFAULT)) {
+      symbol.kind = GlobalSymbol::Shared;
+      symbol.object = uint32_t(file);
+    }
   }
   return Error::success();
 }

@@ -38,8 +38,8 @@ TEST(CommandLine, ValuesOfOptionsAreNoInputs) {
        "-u", "sym"});
   ASSERT_EQ(p.line.inputs.size(), 1u);
   EXPECT_EQ(p.line.inputs[0].value, "in.o");
-  EXPECT_EQ(p.line.entry, "start");
-  EXPECT_EQ(p.line.undefined, std::vector<std::string>{"sym"});
+  EXPECT_EQ(p.line.settings.entry, "start");
+  EXPECT_EQ(p.line.settings.undefined, std::vector<std::string>{"sym"});
 }
 
 TEST(CommandLine, InputsKnowTheStateThatTheyStandIn) {
