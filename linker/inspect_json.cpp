@@ -43,6 +43,8 @@ private:
       return "archive";
     case Inspection::Kind::Model:
       return "model";
+    case Inspection::Kind::Binding:
+      return "binding";
     }
     return "";
   }
@@ -52,6 +54,13 @@ private:
     text("kind", kindName(inspection.kind));
     if (!inspection.format.empty()) text("format", inspection.format);
     if (inspection.kind == Inspection::Kind::Archive) number("members", inspection.members);
+    if (inspection.binding)
+      json.attributeObject("binding", [&] {
+        text("name", inspection.binding->name);
+        texts("graphs", inspection.binding->graphs);
+        number("edges", inspection.binding->edges.size());
+        number("rules", inspection.binding->implies.size());
+      });
     json.attributeArray("graphs", [&] {
       for (const InspectedGraph &graph : inspection.graphs) json.object([&] { write(graph); });
       for (const GraphRecord &graph : inspection.sources)

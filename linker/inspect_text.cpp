@@ -28,6 +28,8 @@ StringRef kindName(Inspection::Kind kind) {
     return "archive";
   case Inspection::Kind::Model:
     return "model";
+  case Inspection::Kind::Binding:
+    return "binding";
   }
   return "file";
 }
@@ -112,6 +114,56 @@ void printSources(raw_ostream &os, const Inspection &inspection) {
   table.print(os, 0);
 }
 
+struct EdgeColumns {
+  std::string shape, references, key;
+};
+
+EdgeColumns columnsOf(const BindingEdge &edge) {
+  auto list = [](ArrayRef<SymbolPattern> patterns) {
+    return patterns.front().str().str() + (patterns.size() > 1 ? ", …" : "");
+  };
+  auto argument = [](unsigned position) { return "argument " + std::to_string(position); };
+  if (auto *table = std::get_if<TableEdge>(&edge.shape))
+    return {"table", table->from.str().str(), table->record ? "string in the record" : list(table->to)};
+  if (auto *call = std::get_if<CallEdge>(&edge.shape))
+    return {"calls", call->call.str().str(),
+            call->array ? "string in records, " + argument(call->array->position) : argument(call->key)};
+  if (auto *symbol = std::get_if<SymbolEdge>(&edge.shape))
+    return {"symbols", symbol->symbol.str().str(), "in the name"};
+  auto &object = std::get<ObjectEdge>(edge.shape);
+  std::vector<std::string> keys;
+  if (object.object.hasKey()) keys.push_back("in the name");
+  if (!object.strings.empty()) keys.push_back("string " + list(object.strings));
+  if (!object.symbols.empty()) keys.push_back(list(object.symbols));
+  return {"objects", object.object.str().str(), join(keys, " or ")};
+}
+
+StringRef droppedOf(const BindingEdge &edge) {
+  switch (edge.dropped.kind) {
+  case Dropped::Keep:
+    return "-";
+  case Dropped::Null:
+    return "null";
+  case Dropped::Trap:
+    return "trap";
+  case Dropped::Symbol:
+    return edge.dropped.symbol;
+  }
+  return "";
+}
+
+void printBinding(raw_ostream &os, const Binding &binding) {
+  os << "binding " << visible(binding.name) << "  reads " << visible(join(binding.graphs, ", ")) << "\n\n";
+  TextTable table({{"shape"}, {"references"}, {"key"}, {"dropped"}, {"variant"}});
+  for (const BindingEdge &edge : binding.edges) {
+    EdgeColumns columns = columnsOf(edge);
+    table.addRow({columns.shape, visible(columns.references), visible(columns.key), visible(droppedOf(edge)),
+                  visible(edge.variant)});
+  }
+  table.print(os, 2);
+  os << '\n';
+}
+
 /// What is in a program is counted once, however many graphs use it.
 size_t kernelCount(const Inspection &inspection) {
   StringSet<> names;
@@ -130,7 +182,10 @@ void printCounts(raw_ostream &os, const Inspection &inspection) {
     ops += graph.opCount;
     for (const InspectedOp &op : graph.ops) opNames.insert(op.op);
   }
-  if (inspection.kind == Inspection::Kind::Model) {
+  if (inspection.binding) {
+    const Binding &binding = *inspection.binding;
+    parts = {counted(binding.edges.size(), "edge"), counted(binding.implies.size(), "rule")};
+  } else if (inspection.kind == Inspection::Kind::Model) {
     parts = {counted(ops, "op") + " of " + counted(opNames.size(), "kind")};
   } else if (inspection.isProgram()) {
     parts = {counted(inspection.graphs.size() + inspection.graphsWithoutMlir.size(), "graph"), counted(ops, "op"),
@@ -152,6 +207,7 @@ void printInspection(raw_ostream &os, const Inspection &inspection) {
   os << visible(inspection.path) << ": " << kindName(inspection.kind);
   if (!inspection.format.empty()) os << ", " << inspection.format;
   os << "\n\n";
+  if (inspection.binding) printBinding(os, *inspection.binding);
   for (const InspectedGraph &graph : inspection.graphs) {
     printGraph(os, graph);
     os << '\n';

@@ -19,8 +19,8 @@ namespace {
 
 constexpr StringLiteral kernelPrefix = "coppice.kernel.", planPrefix = "coppice.plan.",
                         planSuffix = ".needs_fuse_ld_coppice";
-constexpr char whatCanBeInspected[] =
-    "give a program or library that Coppice linked, an object, an archive, or a model (.onnx, .mlir, .mlirbc)";
+constexpr char whatCanBeInspected[] = "give a program or library that Coppice linked, an object, an archive, a model "
+                                      "(.onnx, .mlir, .mlirbc), or a binding (.yaml)";
 
 class FileInspector {
 public:
@@ -51,7 +51,9 @@ public:
       readArchive(file);
       break;
     default:
-      if (magic == file_magic::unknown && identifyGraph(file.ref()) != GraphFormat::Unknown)
+      if (StringRef(result.path).ends_with(".yaml"))
+        ok = readBindingFile(file.ref());
+      else if (magic == file_magic::unknown && identifyGraph(file.ref()) != GraphFormat::Unknown)
         ok = readModel(file.ref());
       else
         return fail("this is " + describe(file.buffer->getBuffer()), whatCanBeInspected);
@@ -275,6 +277,12 @@ private:
       result.notes.push_back(
           "it has neither a section .coppice.graph nor symbols: it was not linked by Coppice, or it has no "
           "graph, or it was linked with --strip-graph or stripped by llvm-strip");
+  }
+
+  bool readBindingFile(MemoryBufferRef file) {
+    result.kind = Inspection::Kind::Binding;
+    result.binding = readBinding(file, diagnostics);
+    return result.binding.has_value();
   }
 
   bool readModel(MemoryBufferRef file) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "analysis/graph/graph_record.h"
 #include "analysis/graph/kernel_index.h"
+#include "analysis/reach/binding.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,7 +52,7 @@ struct InspectedKernel {
 };
 
 struct Inspection {
-  enum class Kind { Executable, SharedLibrary, Object, Archive, Model };
+  enum class Kind { Executable, SharedLibrary, Object, Archive, Model, Binding };
   Kind kind = Kind::Object;
   std::string path;
   std::string format; ///< "ELF x86-64", "LLVM bitcode", "thin", "ONNX", …
@@ -64,6 +65,7 @@ struct Inspection {
   std::vector<InspectedKernel> kernels;       ///< by name
   bool hasSymbols = true;                     ///< else kernels of a program are known from its graphs only
   size_t members = 0;                         ///< objects in an archive
+  std::optional<Binding> binding;
   std::vector<std::string> notes;
 };
 

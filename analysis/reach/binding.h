@@ -102,11 +102,24 @@ struct Implication {
   Place place;
 };
 
+/// Live code that refers to a symbol uses keys: a function that makes an op by itself, a factory that is called with a
+/// constant.
+struct CodeUse {
+  SymbolPattern symbol;                 ///< demangled
+  std::vector<std::string> brings;      ///< these keys; or, where it is empty, the key is an argument of the call:
+  unsigned argument = 0;                ///< position as in CallEdge: a string, or
+  std::optional<SymbolPattern> indexOf; ///< the index of an entry in this data symbol, which a TableEdge describes.
+  ///< A reference that is no call with a constant there uses all keys, but for those from these functions:
+  std::vector<SymbolPattern> except;
+  Place place;
+};
+
 struct Binding {
   std::string name;
   std::vector<std::string> graphs; ///< formats whose ops are keys: "ncnn-param", "op-list", "onnx", "mlir", "max"
   std::vector<BindingEdge> edges;
   std::vector<Implication> implies;
+  std::vector<CodeUse> uses;
   std::vector<std::string> always;      ///< keys that are used whatever the graph is
   std::vector<BindingVariant> variants; ///< from the most general to the most special
   std::string file;
