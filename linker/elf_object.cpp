@@ -36,8 +36,16 @@ ElfObject::Symbol ElfObject::addGlobal(std::string name, Section section, uint64
 void ElfObject::addPointer(Section section, uint64_t offset, Symbol target, int64_t addend) {
   Elf64_Rela rela = {};
   rela.r_offset = offset;
-  rela.r_info = target;
+  rela.setSymbolAndType(target, R_X86_64_64);
   rela.r_addend = addend;
+  sections[section - 1].pointers.push_back(rela);
+}
+
+void ElfObject::addPcRelative(Section section, uint64_t offset, Symbol target) {
+  Elf64_Rela rela = {};
+  rela.r_offset = offset;
+  rela.setSymbolAndType(target, R_X86_64_PLT32);
+  rela.r_addend = -4;
   sections[section - 1].pointers.push_back(rela);
 }
 
@@ -134,7 +142,7 @@ std::unique_ptr<MemoryBuffer> ElfObject::write(StringRef bufferName) const {
   for (const SectionData &s : sections) {
     if (s.pointers.empty()) continue;
     std::vector<Elf64_Rela> relas = s.pointers;
-    for (Elf64_Rela &r : relas) r.setSymbolAndType(finalIndex[r.r_info], R_X86_64_64);
+    for (Elf64_Rela &r : relas) r.setSymbolAndType(finalIndex[r.getSymbol()], r.getType());
     put(headers[index++].sh_offset, relas.data(), relas.size() * sizeof(Elf64_Rela));
   }
   std::vector<Elf64_Sym> table(1);
@@ -143,7 +151,8 @@ std::unique_ptr<MemoryBuffer> ElfObject::write(StringRef bufferName) const {
     const SymbolData &s = symbols[i];
     Elf64_Sym entry = {};
     entry.st_name = unsigned(names.getOffset(s.name));
-    entry.setBindingAndType(s.global ? STB_GLOBAL : STB_LOCAL, s.section ? STT_OBJECT : STT_NOTYPE);
+    unsigned type = !s.section ? STT_NOTYPE : sections[s.section - 1].flags & SHF_EXECINSTR ? STT_FUNC : STT_OBJECT;
+    entry.setBindingAndType(s.global ? STB_GLOBAL : STB_LOCAL, type);
     entry.st_other = s.hidden ? STV_HIDDEN : STV_DEFAULT;
     entry.st_shndx = uint16_t(s.section);
     entry.st_value = s.value;

@@ -31,6 +31,8 @@ public:
   Symbol addGlobal(std::string name, Section section, uint64_t value = 0, uint64_t size = 0, bool hidden = true);
   /// R_X86_64_64 at an offset of a section.
   void addPointer(Section section, uint64_t offset, Symbol target, int64_t addend = 0);
+  /// R_X86_64_PLT32: the last four bytes of an instruction that refers to a symbol.
+  void addPcRelative(Section section, uint64_t offset, Symbol target);
 
   /// The object; null when there is not enough memory.
   std::unique_ptr<llvm::MemoryBuffer> write(llvm::StringRef name) const;

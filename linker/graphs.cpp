@@ -20,8 +20,9 @@ bool isName(StringRef name) {
 
 class Compiler {
 public:
-  Compiler(const LinkOptions &options, SymbolResolution &resolution, KernelIndex &index, Diagnostics &diagnostics)
-      : options(options), resolution(resolution), index(index), diagnostics(diagnostics) {}
+  Compiler(const LinkOptions &options, ArrayRef<char> isKeyGraph, SymbolResolution &resolution, KernelIndex &index,
+           Diagnostics &diagnostics)
+      : options(options), isKeyGraph(isKeyGraph), resolution(resolution), index(index), diagnostics(diagnostics) {}
 
   CompiledGraphs run() {
     // Each round may extract members with further graphs; a graph is compiled once, so this ends.
@@ -275,6 +276,7 @@ private:
     for (const GraphArgument &argument : options.graphs) {
       auto used = find_if(flagGraphs, [&](auto &entry) { return entry.second == &argument; });
       if (used != flagGraphs.end() && done.contains(used->first)) continue;
+      if (isKeyGraph[size_t(&argument - options.graphs.data())]) continue;
       Diagnostic d;
       d.code = "COP203";
       d.message = "nothing refers to the graph '" + (argument.name.empty() ? argument.file : argument.name) + "'";
@@ -304,6 +306,7 @@ private:
   }
 
   const LinkOptions &options;
+  ArrayRef<char> isKeyGraph;
   SymbolResolution &resolution;
   KernelIndex &index;
   Diagnostics &diagnostics;
@@ -320,9 +323,9 @@ private:
 
 } // namespace
 
-CompiledGraphs compileGraphs(const LinkOptions &options, SymbolResolution &resolution, KernelIndex &index,
-                             Diagnostics &diagnostics) {
-  return Compiler(options, resolution, index, diagnostics).run();
+CompiledGraphs compileGraphs(const LinkOptions &options, ArrayRef<char> isKeyGraph, SymbolResolution &resolution,
+                             KernelIndex &index, Diagnostics &diagnostics) {
+  return Compiler(options, isKeyGraph, resolution, index, diagnostics).run();
 }
 
 } // namespace coppice

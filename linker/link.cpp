@@ -3,7 +3,9 @@
 #include "analysis/graph/kernel_index.h"
 #include "analysis/reach/resolve_symbols.h"
 #include "analysis/reach/section_graph.h"
+#include "linker/bindings.h"
 #include "linker/command_line.h"
+#include "linker/dropped_kernels.h"
 #include "linker/graphs.h"
 #include "linker/inputs.h"
 #include "linker/installation.h"
@@ -11,6 +13,7 @@
 #include "linker/link_settings.h"
 #include "linker/lld.h"
 #include "linker/reproduce.h"
+#include "linker/shake_edits.h"
 #include "linker/weaken_symbol.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -92,22 +95,47 @@ void weakenOtherDefinitions(const CompiledGraphs &graphs, const KernelIndex &ind
         auto mapped = WritableMemoryBuffer::getFile(input.path);
         if (!mapped || (*mapped)->getBufferSize() != input.buffer->getBufferSize()) continue;
         copy = std::move(*mapped);
-        additions.memory.push_back({input.path, StringRef(copy->getBufferStart(), copy->getBufferSize()), true, {}});
       }
       size_t offset = size_t(other->buffer.getBufferStart() - input.buffer->getBufferStart());
       weakenDefinition(copy->getBuffer().slice(offset, other->buffer.getBufferSize()), k->symbol);
     }
 }
 
-void keepByHand(const LinkOptions &options, const KernelIndex &index, Additions &additions, Diagnostics &diagnostics) {
+// The inputs as lld will see them, with our objects; and in which order.
+std::vector<size_t> addMemoryInputs(std::vector<InputFile> &inputs, const Additions &additions) {
+  size_t runtime = inputs.size() - 1; // opened last, linked last
+  std::vector<size_t> order;
+  auto add = [&](const std::string &name, bool lazy) {
+    auto memory = find_if(additions.memory, [&](const MemoryInput &m) { return m.name == name; });
+    if (memory == additions.memory.end()) return;
+    auto file = classifyInput(name, MemoryBuffer::getMemBuffer(memory->contents, name, false));
+    if (!file) return consumeError(file.takeError()); // we wrote it
+    file->lazy = lazy;
+    order.push_back(inputs.size());
+    inputs.push_back(std::move(*file));
+  };
+  for (const std::string &name : additions.first) add(name, false);
+  for (size_t i = 0; i < runtime; ++i) order.push_back(i);
+  bool lazy = false;
+  for (const std::string &argument : additions.arguments) {
+    if (argument == "--start-lib") lazy = true;
+    add(argument, lazy);
+  }
+  order.push_back(runtime);
+  return order;
+}
+
+void keepByHand(const LinkOptions &options, const KernelIndex &index, const Registrations &registrations,
+                LinkSettings &settings, Additions &additions, Diagnostics &diagnostics) {
   for (const std::string &glob : options.keepKernels) {
     std::vector<std::string> symbols = index.matching(glob);
-    if (symbols.empty())
+    if (symbols.empty() && none_of(registrations.list, [&](const Registration &r) { return matchesGlob(glob, r); }))
       diagnostics.error("COP108", "--keep-kernel=" + glob + " matches no kernel of this link", {},
                         "coppice inspect LIBRARY lists the kernels of a library");
     for (const std::string &symbol : symbols) {
       additions.arguments.push_back("-u");
       additions.arguments.push_back(symbol);
+      settings.undefined.push_back(symbol);
     }
   }
   for (const auto &[op, library] : options.preferKernels) {
@@ -213,13 +241,22 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   }
 
   // Beyond this point the inputs do not change.
-  const LinkSettings settings = readLinkSettings(commandLine);
+  LinkSettings settings = readLinkSettings(commandLine);
   SymbolResolution resolution(inputs, settings);
   if (Error error = resolution.run()) diagnostics.error("COP302", toString(std::move(error)));
   KernelIndex index(inputs, diagnostics);
 
+  // Kernels that register themselves: what do graphs and flags want of them?
+  std::vector<Binding> bindings;
+  if (mayUseBindings(options)) bindings = loadBindings(options, diagnostics);
+  Registrations registrations = findRegistrations(resolution, bindings);
+  KeyGraphs keys = readKeyGraphs(options, bindings, registrations, diagnostics);
+  if (Error error = requireSymbolsOfKeys(resolution, bindings, keys.uses))
+    diagnostics.error("COP302", toString(std::move(error)));
+  reportMissingKeys(resolution, bindings, registrations, keys.uses, diagnostics);
+
   CompiledGraphs graphs;
-  if (!diagnostics.hasErrors()) graphs = compileGraphs(options, resolution, index, diagnostics);
+  if (!diagnostics.hasErrors()) graphs = compileGraphs(options, keys.isKeyGraph, resolution, index, diagnostics);
   if (options.dumpAfter == "symbols")
     for (const ObjectRef &object : resolution.linked()) out << object.name << "\n";
   if (options.dumpAfter == "reach") printDead(out, SectionGraph(resolution, settings));
@@ -230,8 +267,46 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     addPlans(graphs, additions);
     addPreferredMembers(graphs, index, additions);
     weakenOtherDefinitions(graphs, index, inputs, additions);
-    keepByHand(options, index, additions, diagnostics);
+    keepByHand(options, index, registrations, settings, additions, diagnostics);
     warnSharedSections(graphs, index, diagnostics);
+  }
+
+  // What is alive, now that all that is linked is known; and the edits by which lld drops the rest.
+  std::vector<EditedInput> edited;
+  std::optional<Shaken> shaken;
+  std::optional<SymbolResolution> whole; // with plans and what is kept by hand, where there are such
+  std::unique_ptr<MemoryBuffer> dropped;
+  if (!diagnostics.hasErrors()) {
+    ShakeEdits edits;
+    SymbolResolution *program = &resolution;
+    if (any_of(keys.uses, [](const BindingUse &use) { return use.isConditional; })) {
+      if (!additions.arguments.empty() || !additions.first.empty()) {
+        std::vector<size_t> order = addMemoryInputs(inputs, additions);
+        program = &whole.emplace(inputs, settings, std::move(order));
+        if (Error error = program->run()) diagnostics.error("COP302", toString(std::move(error)));
+      }
+      registrations = findRegistrations(*program, bindings);
+      ShakeOptions shakeOptions;
+      shakeOptions.keepKernels = options.keepKernels;
+      shakeOptions.variants = options.variants;
+      if (!options.cpuLevels.empty()) shakeOptions.cpuLevel = options.cpuLevels.front();
+      shaken = shake(*program, settings, bindings, std::move(registrations), std::move(keys.uses), shakeOptions);
+      edits = editsFor(*shaken, bindings, diagnostics);
+      if (!edits.droppedKernels.empty()) {
+        dropped = droppedKernelsObject(edits.droppedKernels, sys::path::filename(commandLine.output).str());
+        additions.memory.push_back({dropped->getBufferIdentifier().str(), dropped->getBuffer(), false, {}});
+        additions.arguments.push_back(additions.memory.back().name);
+      }
+      for (const std::string &symbol : edits.undefined)
+        additions.arguments.insert(additions.arguments.end(), {"-u", symbol});
+    }
+    auto applied = applyEdits(*program, edits.objects, std::move(additions.edited));
+    if (applied)
+      edited = std::move(*applied);
+    else
+      diagnostics.error("COP303", toString(applied.takeError()));
+    for (const EditedInput &input : edited)
+      additions.memory.push_back({inputs[input.file].path, input.contents->getBuffer(), true, {}});
   }
   std::unique_ptr<FileOutputBuffer> weights;
   auto cannotWrite = [&](Error error) {

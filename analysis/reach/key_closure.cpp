@@ -59,6 +59,7 @@ KeyClosure::KeyClosure(const Binding &binding, llvm::ArrayRef<UsedKey> used) {
     std::string from = list[at].key;
     auto apply = [&](const Implication &rule) {
       bool applies = isBrought[at] || llvm::any_of(uses[at], [&](const UsedKey *use) {
+                       if (use->isExact) return false;
                        return !use->attributesKnown ||
                               llvm::all_of(rule.when, [&](auto &condition) { return holds(condition, *use); });
                      });

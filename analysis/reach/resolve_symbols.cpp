@@ -37,7 +37,8 @@ uint32_t SymbolResolution::intern(StringRef name) {
 Error SymbolResolution::run() {
   for (const std::string &name : settings.undefined)
     if (Error error = require(name)) return error;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t n = 0; n < (order.empty() ? inputs.size() : order.size()); ++n) {
+    size_t i = order.empty() ? n : order[n];
     const InputFile &input = inputs[i];
     Error error = Error::success();
     switch (input.kind) {
@@ -57,7 +58,7 @@ Error SymbolResolution::run() {
     if (error) return error;
   }
   // The entry may be in an archive. An undefined reference to what --wrap names means its wrapper.
-  if (find(settings.entry))
+  if (!settings.entry.empty() && find(settings.entry))
     if (Error error = require(settings.entry)) return error;
   for (const std::string &name : settings.wrapped)
     if (const GlobalSymbol *symbol = find(name); symbol && symbol->referenced)

@@ -46,9 +46,10 @@ struct LinkedObject : ObjectRef {
 
 class SymbolResolution {
 public:
-  /// `inputs` must outlive this.
-  explicit SymbolResolution(const std::vector<InputFile> &inputs, LinkSettings settings = {})
-      : inputs(inputs), settings(std::move(settings)) {}
+  /// `inputs` must outlive this. `order`: indices of the inputs as lld sees them; empty: as they are.
+  explicit SymbolResolution(const std::vector<InputFile> &inputs, LinkSettings settings = {},
+                            std::vector<size_t> order = {})
+      : inputs(inputs), settings(std::move(settings)), order(std::move(order)) {}
 
   /// Reads all inputs once. The error names the file.
   llvm::Error run();
@@ -84,6 +85,7 @@ private:
 
   const std::vector<InputFile> &inputs;
   LinkSettings settings;
+  std::vector<size_t> order;
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver saver{allocator};
   llvm::DenseMap<llvm::CachedHashStringRef, uint32_t> ids;

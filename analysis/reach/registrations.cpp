@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analysis/reach/registrations.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/Parallel.h"
+
+using namespace llvm;
+
+namespace coppice {
+namespace {
+
+std::optional<StringRef> matchName(const SymbolPattern &pattern, StringRef mangled, std::string &demangled) {
+  if (!pattern.literal().empty() && !mangled.contains(pattern.literal())) return std::nullopt;
+  demangled = demangle(mangled);
+  return pattern.match(demangled);
+}
+
+// One object against all bindings. Objects are independent of each other.
+class ObjectScan {
+public:
+  ObjectScan(const SymbolResolution &resolution, ArrayRef<Binding> bindings, uint32_t object)
+      : bindings(bindings), object(object), linked(resolution.linked()[object]), elf(*linked.elf) {
+    result.present.resize(bindings.size());
+  }
+
+  Registrations run() {
+    for (uint32_t i = 1; i < elf.symbols().size(); ++i) {
+      StringRef name = elf.symbolName(i);
+      if (name.empty()) continue;
+      for (uint32_t b = 0; b < bindings.size(); ++b)
+        for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
+          std::string demangled;
+          auto *table = std::get_if<TableEdge>(&bindings[b].edges[e].shape);
+          if (table && elf.sectionOf(i) && matchName(table->from, name, demangled)) scanTable(b, e, *table, i);
+        }
+    }
+    for (uint32_t b = 0; b < bindings.size(); ++b)
+      for (uint32_t e = 0; e < bindings[b].edges.size(); ++e)
+        if (auto *objects = std::get_if<ObjectEdge>(&bindings[b].edges[e].shape)) scanObject(b, e, *objects);
+    return std::move(result);
+  }
+
+private:
+  Registration &add(uint32_t binding, uint32_t edge, StringRef key, StringRef kernel) {
+    result.present[binding] = true;
+    Registration &r = result.list.emplace_back();
+    r.binding = binding;
+    r.edge = edge;
+    r.key = key.str();
+    r.kernel = kernel.str();
+    r.object = object;
+    return r;
+  }
+  void unclear(uint32_t binding, const Twine &place, std::string why) {
+    result.present[binding] = true;
+    result.unclear.push_back({binding, (linked.name + ": " + place).str(), std::move(why)});
+  }
+
+  // The name of a function or variable at a place, for what is referred to through its section.
+  StringRef nameAt(uint32_t section, uint64_t offset) {
+    if (byPlace.empty())
+      for (uint32_t i = 1; i < elf.symbols().size(); ++i)
+        if (uint32_t s = elf.sectionOf(i); s && elf.symbols()[i].getType() != ELF::STT_SECTION)
+          byPlace.try_emplace({s, uint64_t(elf.symbols()[i].st_value)}, i);
+    auto it = byPlace.find({section, offset});
+    return it == byPlace.end() ? StringRef() : elf.symbolName(it->second);
+  }
+  StringRef targetName(const ObjectFile::Relocation &r) {
+    uint32_t symbol = r.getSymbol(false);
+    if (elf.symbols()[symbol].getType() != ELF::STT_SECTION) return elf.symbolName(symbol);
+    return nameAt(elf.sectionOf(symbol), uint64_t(r.r_addend));
+  }
+
+  // A string that a relocation points at; it may be in a section of strings of this object only.
+  std::optional<StringRef> stringAt(const ObjectFile::Relocation &r, std::optional<uint64_t> length) {
+    uint32_t symbol = r.getSymbol(false), section = elf.sectionOf(symbol);
+    if (!section || r.getType(false) != ELF::R_X86_64_64) return std::nullopt;
+    ArrayRef<uint8_t> bytes = elf.contents(section);
+    uint64_t offset = elf.symbols()[symbol].st_value + uint64_t(r.r_addend);
+    if (offset >= bytes.size()) return std::nullopt;
+    StringRef text(reinterpret_cast<const char *>(bytes.data()) + offset, bytes.size() - offset);
+    if (length) return *length <= text.size() ? std::optional(text.take_front(*length)) : std::nullopt;
+    size_t end = text.find('\0');
+    return end == StringRef::npos ? std::nullopt : std::optional(text.take_front(end));
+  }
+
+  void scanTable(uint32_t b, uint32_t e, const TableEdge &table, uint32_t symbol) {
+    result.present[b] = true;
+    const ObjectFile::Symbol &s = elf.symbols()[symbol];
+    uint32_t section = elf.sectionOf(symbol);
+    std::string tableName = demangle(elf.symbolName(symbol));
+    uint64_t begin = s.st_value, end = s.st_value + s.st_size;
+    uint64_t sectionSize = elf.sections()[section].sh_size;
+    if (s.st_value > sectionSize || s.st_size > sectionSize - s.st_value)
+      return unclear(b, tableName, "the table reaches beyond its section");
+    if (elf.opaqueRelocations(section))
+      return unclear(b, tableName, "its relocations are in a form that cannot be edited (SHT_CREL)");
+    auto relocations = elf.relocations(section);
+    std::map<uint64_t, uint32_t> byOffset;
+    for (uint32_t i = 0; i < relocations.size(); ++i)
+      if (relocations[i].r_offset >= begin && relocations[i].r_offset < end)
+        if (!byOffset.try_emplace(relocations[i].r_offset, i).second)
+          return unclear(b, tableName, "two relocations are at one place");
+    for (auto [offset, i] : byOffset)
+      if (relocations[i].getType(false) != ELF::R_X86_64_64)
+        return unclear(b, tableName,
+                       "relocations of type " + std::to_string(relocations[i].getType(false)) +
+                           " are not known in tables");
+    if (!table.record) {
+      for (auto [offset, i] : byOffset)
+        for (const SymbolPattern &to : table.to) {
+          std::string demangled;
+          auto key = matchName(to, targetName(relocations[i]), demangled);
+          if (!key) continue;
+          Registration &r = add(b, e, *key, demangled);
+          r.keyIsIdentifier = true;
+          r.section = section;
+          r.relocation = i;
+          break;
+        }
+      return;
+    }
+    const TableEdge::Record &record = *table.record;
+    for (uint64_t at = begin; record.stride && at + record.stride <= end; at += record.stride) {
+      auto function = byOffset.find(at + record.functionOffset), key = byOffset.find(at + record.keyOffset);
+      if (function == byOffset.end()) continue; // a null at the end
+      std::optional<uint64_t> length;
+      if (record.lengthOffset) {
+        ArrayRef<uint8_t> bytes = elf.contents(section);
+        uint64_t where = at + *record.lengthOffset;
+        if (where + 8 <= bytes.size()) length = support::endian::read64le(bytes.data() + where);
+      }
+      auto text = key == byOffset.end() ? std::nullopt : stringAt(relocations[key->second], length);
+      if (!text || text->empty()) {
+        unclear(b, tableName + " + " + Twine(at - begin), "the key of this entry is not a string");
+        continue;
+      }
+      StringRef name = targetName(relocations[function->second]);
+      Registration &r = add(b, e, *text, name.empty() ? std::string(*text) : demangle(name));
+      r.section = section;
+      r.relocation = function->second;
+    }
+  }
+
+  void scanObject(uint32_t b, uint32_t e, const ObjectEdge &edge) {
+    std::set<std::string> keys;
+    for (uint32_t i = 1; i < elf.symbols().size(); ++i) {
+      if (!elf.sectionOf(i)) continue;
+      for (const SymbolPattern &pattern : edge.symbols) {
+        std::string demangled;
+        if (auto key = matchName(pattern, elf.symbolName(i), demangled)) keys.insert(key->str());
+      }
+    }
+    if (!edge.strings.empty())
+      for (uint32_t i = 1; i < elf.sections().size(); ++i) {
+        const ObjectFile::Section &s = elf.sections()[i];
+        if (!(s.sh_flags & ELF::SHF_ALLOC) || (s.sh_flags & (ELF::SHF_WRITE | ELF::SHF_EXECINSTR))) continue;
+        ArrayRef<uint8_t> bytes = elf.contents(i);
+        StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+        while (!text.empty()) {
+          auto [word, rest] = text.split('\0');
+          for (const SymbolPattern &pattern : edge.strings)
+            if (auto key = word.empty() ? std::nullopt : pattern.match(word)) keys.insert(key->str());
+          text = rest;
+        }
+      }
+    if (keys.empty()) return;
+    result.present[b] = true;
+    result.objects.push_back({b, e, object, std::vector<std::string>(keys.begin(), keys.end())});
+  }
+
+  ArrayRef<Binding> bindings;
+  uint32_t object;
+  const LinkedObject &linked;
+  const ObjectFile &elf;
+  DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> byPlace;
+  Registrations result;
+};
+
+} // namespace
+
+Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Binding> bindings) {
+  const auto &objects = resolution.linked();
+  std::vector<Registrations> parts(objects.size());
+  parallelFor(0, objects.size(), [&](size_t i) {
+    if (objects[i].elf) parts[i] = ObjectScan(resolution, bindings, uint32_t(i)).run();
+  });
+  Registrations result;
+  result.present.resize(bindings.size());
+  for (Registrations &part : parts) {
+    llvm::append_range(result.list, std::move(part.list));
+    llvm::append_range(result.unclear, std::move(part.unclear));
+    llvm::append_range(result.objects, std::move(part.objects));
+    for (size_t i = 0; i < part.present.size(); ++i) result.present[i] |= part.present[i];
+  }
+  for (uint32_t b = 0; b < bindings.size(); ++b)
+    for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
+      auto *edge = std::get_if<SymbolEdge>(&bindings[b].edges[e].shape);
+      if (!edge) continue;
+      for (uint32_t id = 0; id < resolution.symbols().size(); ++id) {
+        const GlobalSymbol &symbol = resolution.symbols()[id];
+        std::string demangled;
+        if (symbol.kind != GlobalSymbol::Lazy && symbol.kind != GlobalSymbol::Defined) continue;
+        auto key = matchName(edge->symbol, symbol.name, demangled);
+        if (!key) continue;
+        result.present[b] = true;
+        Registration &r = result.list.emplace_back();
+        r.binding = b;
+        r.edge = e;
+        r.key = key->str();
+        r.keyIsIdentifier = true;
+        r.kernel = demangled;
+        r.symbol = id;
+        r.object = symbol.kind == GlobalSymbol::Defined ? symbol.object : Registration::none;
+      }
+    }
+  return result;
+}
+
+} // namespace coppice

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analysis/reach/shake.h"
+#include "analysis/reach/decode_x86_64.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/Parallel.h"
+
+using namespace llvm;
+
+namespace coppice {
+
+bool matchesGlob(StringRef pattern, const Registration &r) {
+  auto glob = GlobPattern::create(pattern);
+  if (glob) return glob->match(r.key) || glob->match(r.kernel);
+  consumeError(glob.takeError());
+  return pattern == r.key || pattern == r.kernel;
+}
+
+namespace {
+
+// Kernels that are kept by hand are keys as those of a graph are, so that what they bring is kept too.
+void addKeptByHand(const ShakeOptions &options, const Registrations &registrations, std::vector<BindingUse> &uses) {
+  for (const std::string &pattern : options.keepKernels)
+    for (const Registration &r : registrations.list) {
+      if (!matchesGlob(pattern, r)) continue;
+      std::vector<UsedKey> &keys = uses[r.binding].keys;
+      if (any_of(keys, [&](const UsedKey &k) { return k.key == r.key && !k.attributesKnown; })) continue;
+      UsedKey key;
+      key.key = r.key;
+      key.graph = "--keep-kernel=" + pattern;
+      key.attributesKnown = false;
+      keys.push_back(std::move(key));
+    }
+}
+
+// Sections with several functions; those that are split are decoded, in parallel, one decoder a thread.
+void splitSections(Shaken &result, const std::vector<char> &live) {
+  SectionGraph &graph = *result.graph;
+  const auto &objects = graph.symbols().linked();
+  struct Found {
+    uint32_t section;
+    SectionRanges ranges;
+  };
+  std::vector<std::vector<Found>> found(objects.size());
+  parallelFor(0, objects.size(), [&](size_t o) {
+    if (!objects[o].elf) return;
+    const ObjectFile &elf = *objects[o].elf;
+    std::optional<FunctionSymbols> symbols;
+    thread_local std::unique_ptr<Decoder> decoder;
+    for (uint32_t i = 1; i < elf.sections().size(); ++i) {
+      SectionGraph::Node node = graph.nodeOf(uint32_t(o), i);
+      if (!live[node] || !(elf.sections()[i].sh_flags & ELF::SHF_EXECINSTR) || elf.opaqueRelocations(i)) continue;
+      if (!symbols) symbols.emplace(functionSymbolsBySection(elf));
+      if ((*symbols)[i].size() < 2) continue;
+      if (!decoder) decoder = std::make_unique<Decoder>();
+      found[o].push_back({i, splitIntoFunctions(elf, i, *decoder, (*symbols)[i])});
+    }
+  });
+  for (uint32_t o = 0; o < found.size(); ++o)
+    for (Found &f : found[o]) {
+      if (!f.ranges.keptWhole.empty())
+        result.keptWhole.push_back(objects[o].name + ":(" + objects[o].elf->sectionName(f.section).str() +
+                                   "): " + f.ranges.keptWhole);
+      graph.split(o, f.section, std::move(f.ranges));
+    }
+}
+
+} // namespace
+
+Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
+             Registrations registrations, std::vector<BindingUse> uses, const ShakeOptions &options) {
+  Shaken result;
+  result.graph = std::make_unique<SectionGraph>(resolution, settings);
+  addKeptByHand(options, registrations, uses);
+  result.registrations = std::move(registrations);
+  result.uses = std::move(uses);
+  for (size_t b = 0; b < bindings.size(); ++b) result.closures.emplace_back(bindings[b], result.uses[b].keys);
+
+  const std::vector<Registration> &list = result.registrations.list;
+  std::vector<StringMap<std::vector<std::string>>> variants(bindings.size()); // that are there, by key
+  for (const Registration &r : list)
+    if (const std::string &variant = bindings[r.binding].edges[r.edge].variant; !variant.empty()) {
+      auto &present = variants[r.binding][r.key];
+      if (!is_contained(present, variant)) present.push_back(variant);
+    }
+  auto isUsed = [&](const Registration &r) {
+    const KeyClosure &closure = result.closures[r.binding];
+    return (r.keyIsIdentifier ? closure.findIdentifier(r.key) : closure.find(r.key)) != nullptr;
+  };
+  for (const Registration &r : list) {
+    const BindingEdge &edge = bindings[r.binding].edges[r.edge];
+    Verdict verdict = Verdict::Used;
+    if (!result.uses[r.binding].isConditional || edge.dropped.kind == Dropped::Keep)
+      verdict = Verdict::Unconditional;
+    else if (!isUsed(r))
+      verdict = Verdict::KeyUnused;
+    else if (!edge.variant.empty() && !is_contained(keptVariants(bindings[r.binding], options.variants,
+                                                                 options.cpuLevel, variants[r.binding][r.key]),
+                                                    edge.variant))
+      verdict = Verdict::VariantUnused;
+    result.verdicts.push_back(verdict);
+  }
+
+  // One relocation may serve two registrations; it counts if one of them does.
+  DenseSet<std::pair<SectionGraph::Node, uint32_t>> needed;
+  auto place = [&](const Registration &r) {
+    return std::pair(result.graph->nodeOf(r.object, r.section), r.relocation);
+  };
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].relocation != Registration::none && result.counts(i)) needed.insert(place(list[i]));
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Registration &r = list[i];
+    if (r.symbol != Registration::none) {
+      if (result.uses[r.binding].isConditional && isUsed(r)) result.graph->keep(r.symbol);
+      if (!result.counts(i) && r.object != Registration::none) result.graph->hide(r.symbol), result.cutsAnything = true;
+    }
+    if (r.relocation == Registration::none || result.counts(i) || needed.contains(place(r))) continue;
+    result.graph->cut(r.object, r.section, r.relocation);
+    result.cutsAnything = true;
+  }
+  for (const auto &object : result.registrations.objects) {
+    bool isDead =
+        result.uses[object.binding].isConditional && none_of(object.keys, [&](const std::string &key) {
+          return result.closures[object.binding].findIdentifier(key) || result.closures[object.binding].find(key);
+        });
+    result.constructorsDead.push_back(isDead);
+    if (isDead) result.graph->dropConstructors(object.object), result.cutsAnything = true;
+  }
+
+  result.live = markLive(*result.graph);
+  // Scripts may keep what only they know, and a function that they keep must stay whole.
+  if (result.cutsAnything && options.splitFunctions && !settings.isScript) {
+    splitSections(result, result.live);
+    result.live = markLive(*result.graph);
+  }
+  return result;
+}
+
+} // namespace coppice

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "linker/bindings.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace coppice {
+
+bool mayUseBindings(const LinkOptions &options) {
+  return !options.graphs.empty() || options.gcAllKernels || !options.gcKernels.empty() || !options.keepFrom.empty() ||
+         !options.bindingFiles.empty() || !options.keepKernels.empty() || options.noGcKernels;
+}
+
+std::vector<Binding> loadBindings(const LinkOptions &options, Diagnostics &diagnostics) {
+  std::vector<Binding> result = builtinBindings();
+  for (const std::string &path : options.bindingFiles) {
+    auto file = MemoryBuffer::getFile(path);
+    if (!file) {
+      diagnostics.error("COP302", "cannot open binding '" + path + "': " + file.getError().message(), {},
+                        "check the path given to --binding");
+      continue;
+    }
+    std::optional<Binding> binding = readBinding((*file)->getMemBufferRef(), diagnostics);
+    if (!binding) continue;
+    erase_if(result, [&](const Binding &b) { return b.name == binding->name; });
+    result.push_back(std::move(*binding));
+  }
+  return result;
+}
+
+namespace {
+
+class Reader {
+public:
+  Reader(const LinkOptions &options, ArrayRef<Binding> bindings, const Registrations &registrations,
+         Diagnostics &diagnostics)
+      : options(options), bindings(bindings), registrations(registrations), diagnostics(diagnostics) {}
+
+  KeyGraphs run() {
+    result.isKeyGraph.resize(options.graphs.size());
+    result.uses.resize(bindings.size());
+    for (size_t i = 0; i < options.graphs.size(); ++i) readGraph(i);
+    for (const std::string &path : options.keepFrom) readKeepList(path);
+    for (const std::string &name : options.gcKernels) {
+      auto b = indexOf(name);
+      if (b)
+        makeConditional(*b);
+      else
+        unknownBinding("--gc-kernels=" + name, name);
+    }
+    if (options.gcAllKernels)
+      for (size_t b = 0; b < bindings.size(); ++b)
+        if (registrations.present[b]) makeConditional(b);
+    if (options.noGcKernels)
+      for (BindingUse &use : result.uses) use.isConditional = false;
+    return std::move(result);
+  }
+
+private:
+  std::optional<size_t> indexOf(StringRef name) const {
+    for (size_t b = 0; b < bindings.size(); ++b)
+      if (bindings[b].name == name) return b;
+    return std::nullopt;
+  }
+  void makeConditional(size_t b) { result.uses[b].isConditional = true; }
+  void unknownBinding(const Twine &argument, StringRef name) {
+    std::string known;
+    for (const Binding &b : bindings) known += (known.empty() ? "" : ", ") + b.name;
+    diagnostics.error("COP301", ("bad option '" + argument + "': there is no binding '" + name + "'").str(), {},
+                      "known are " + known + "; --binding=FILE adds one");
+  }
+
+  void readGraph(size_t index) {
+    const GraphArgument &argument = options.graphs[index];
+    auto buffer = MemoryBuffer::getFile(argument.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!buffer) return; // reported where graphs are compiled
+    GraphFormat format = identifyGraph((*buffer)->getMemBufferRef());
+    StringRef name = nameOf(format);
+    std::vector<size_t> readers, linked;
+    for (size_t b = 0; b < bindings.size(); ++b)
+      if (bindings[b].reads(name) &&
+          (argument.name.empty() || !hasOwnName(format) || bindings[b].name == argument.name)) {
+        readers.push_back(b);
+        if (registrations.present[b]) linked.push_back(b);
+      }
+    if (readers.empty()) {
+      if (hasOwnName(format) && !argument.name.empty())
+        unknownBinding("--graph=" + argument.name + "=" + argument.file, argument.name);
+      return;
+    }
+    bool isForBindingsOnly =
+        format != GraphFormat::Onnx && format != GraphFormat::MlirText && format != GraphFormat::MlirBytecode;
+    if (linked.empty()) {
+      if (!isForBindingsOnly) return;
+      std::string names;
+      for (size_t b : readers) names += (names.empty() ? "" : " or ") + bindings[b].name;
+      diagnostics.error("COP203", "this graph is for " + names + ", and nothing of that is linked",
+                        {.file = argument.file},
+                        "put the framework's library on the command line, or leave the graph out");
+      result.isKeyGraph[index] = true;
+      return;
+    }
+    if (hasOwnName(format) && linked.size() > 1) {
+      std::string names;
+      for (size_t b : linked) names += (names.empty() ? "" : ", ") + bindings[b].name;
+      diagnostics.error("COP203", "this list of ops could be for any of " + names, {.file = argument.file},
+                        "say which: --graph=" + bindings[linked[0]].name + "=" + argument.file);
+      result.isKeyGraph[index] = true;
+      return;
+    }
+    auto keys = readKeys(format, (*buffer)->getMemBufferRef(), argument);
+    result.isKeyGraph[index] = true;
+    result.filesRead.push_back(argument.file);
+    if (!keys) return; // reported
+    for (size_t b : linked) {
+      makeConditional(b);
+      append_range(result.uses[b].keys, *keys);
+    }
+  }
+
+  static StringRef nameOf(GraphFormat format) {
+    switch (format) {
+    case GraphFormat::Onnx:
+      return "onnx";
+    case GraphFormat::MlirText:
+    case GraphFormat::MlirBytecode:
+      return "mlir";
+    default:
+      return "";
+    }
+  }
+  /// Of such a graph NAME in --graph=NAME=FILE is the binding.
+  static bool hasOwnName(GraphFormat) { return false; }
+
+  std::optional<std::vector<UsedKey>> readKeys(GraphFormat, MemoryBufferRef, const GraphArgument &) {
+    return std::vector<UsedKey>();
+  }
+
+  // One a line: "Convolution", or "ncnn:Convolution" for one binding; '#' begins a comment. What a recorded run wrote
+  // begins with "# coppice kernels" and is complete: rules add nothing to it.
+  void readKeepList(const std::string &path) {
+    auto buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
+    if (!buffer) {
+      diagnostics.error("COP302", "cannot open '" + path + "': " + buffer.getError().message(), {},
+                        "check the path given to --keep-from");
+      return;
+    }
+    result.filesRead.push_back(path);
+    StringRef rest = (*buffer)->getBuffer();
+    bool isRecord = rest.starts_with("# coppice kernels");
+    for (unsigned line = 1; !rest.empty(); ++line) {
+      StringRef text;
+      std::tie(text, rest) = rest.split('\n');
+      text = text.split('#').first.trim();
+      if (text.empty()) continue;
+      UsedKey key;
+      key.graph = path;
+      key.place = {.file = path, .line = line};
+      key.attributesKnown = false;
+      key.isExact = isRecord;
+      size_t colon = text.find(':');
+      auto binding = colon == StringRef::npos ? std::nullopt : indexOf(text.take_front(colon));
+      key.key = (binding ? text.drop_front(colon + 1) : text).str();
+      bool any = false;
+      for (size_t b = 0; b < bindings.size(); ++b) {
+        if (binding ? b != *binding : !registrations.present[b]) continue;
+        any = true;
+        makeConditional(b);
+        result.uses[b].keys.push_back(key);
+      }
+      if (!any)
+        diagnostics.warning("COP404", "nothing in this link registers kernels: '" + key.key + "' has no effect",
+                            key.place, "leave --keep-from out");
+    }
+  }
+
+  const LinkOptions &options;
+  ArrayRef<Binding> bindings;
+  const Registrations &registrations;
+  Diagnostics &diagnostics;
+  KeyGraphs result;
+};
+
+} // namespace
+
+KeyGraphs readKeyGraphs(const LinkOptions &options, ArrayRef<Binding> bindings, const Registrations &registrations,
+                        Diagnostics &diagnostics) {
+  return Reader(options, bindings, registrations, diagnostics).run();
+}
+
+Error requireSymbolsOfKeys(SymbolResolution &resolution, ArrayRef<Binding> bindings,
+                           const std::vector<BindingUse> &uses) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    if (!uses[b].isConditional) continue;
+    KeyClosure closure(bindings[b], uses[b].keys);
+    for (const BindingEdge &edge : bindings[b].edges)
+      if (auto *symbols = std::get_if<SymbolEdge>(&edge.shape); symbols && symbols->symbol.hasKey())
+        for (const KeyClosure::Key &key : closure.keys())
+          if (std::string name = symbols->symbol.symbolFor(key.key); resolution.find(name))
+            if (Error error = resolution.require(name)) return error;
+  }
+  return Error::success();
+}
+
+void reportMissingKeys(const SymbolResolution &resolution, ArrayRef<Binding> bindings,
+                       const Registrations &registrations, const std::vector<BindingUse> &uses,
+                       Diagnostics &diagnostics) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    if (!uses[b].isConditional) continue;
+    StringSet<> known;
+    std::map<std::string, std::string> where; // identifier form -> object
+    std::map<std::string, size_t> libraries;
+    for (const Registration &r : registrations.list) {
+      if (r.binding != b) continue;
+      known.insert(identifierForm(r.key));
+      bool isLinked = r.object != Registration::none;
+      size_t file = isLinked ? resolution.linked()[r.object].file : resolution.symbols()[r.symbol].object;
+      const std::string &path = resolution.files()[file].path;
+      where.try_emplace(r.key, isLinked ? resolution.linked()[r.object].name : path);
+      ++libraries[path];
+    }
+    for (const auto &object : registrations.objects)
+      if (object.binding == b)
+        for (const std::string &key : object.keys) known.insert(identifierForm(key));
+    StringSet<> said;
+    for (const UsedKey &key : uses[b].keys) {
+      if (known.contains(identifierForm(key.key)) || !said.insert(key.key).second) continue;
+      Diagnostic d;
+      bool isList = !key.attributesKnown;
+      d.severity = isList ? Severity::Warning : Severity::Error;
+      d.code = isList ? "COP404" : "COP101";
+      d.message = isList ? "no kernel of " + bindings[b].name + " that is linked is called '" + key.key + "'"
+                         : "no kernel for op '" + key.key + "': nothing of " + bindings[b].name +
+                               " that is linked registers it";
+      d.place = key.place;
+      if (key.count > 1) d.notes.push_back({"the graph uses it " + std::to_string(key.count) + " times", {}});
+      std::vector<std::pair<unsigned, std::string>> near;
+      std::string wanted = StringRef(key.key).lower();
+      unsigned limit = std::max<unsigned>(1, unsigned(wanted.size() / 3));
+      for (const auto &[name, object] : where)
+        if (unsigned distance = StringRef(wanted).edit_distance(StringRef(name).lower(), true, limit);
+            distance <= limit)
+          near.push_back({distance, name});
+      llvm::stable_sort(near, less_first());
+      if (!near.empty())
+        d.notes.push_back({"did you mean '" + near[0].second + "'? " + where[near[0].second] + " registers it", {}});
+      for (const auto &[library, count] : libraries)
+        d.notes.push_back(
+            {"searched " + library + " (" + std::to_string(count) + (count == 1 ? " registration)" : " registrations)"),
+             {}});
+      for (const UnclearRegistration &unclear : registrations.unclear)
+        if (unclear.binding == b) d.notes.push_back({"not understood: " + unclear.place + ": " + unclear.why, {}});
+      d.help = isList ? "correct the name, or take the line out"
+                      : "link a library of " + bindings[b].name +
+                            " that has it; if the program registers it in a way "
+                            "that the binding does not describe, link with --no-gc-kernels";
+      diagnostics.report(std::move(d));
+    }
+  }
+}
+
+} // namespace coppice

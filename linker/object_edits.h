@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Changes to objects that lld is given in place of what is on disk. What keeps an object's size is done in a private
+// mapping of its file; new symbols need a new symbol table, which is written behind the object, and an archive that
+// holds such an object is put together again in memory.
+#pragma once
+#include "analysis/reach/resolve_symbols.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coppice {
+
+/// Changes to one object of the link.
+struct ObjectEdits {
+  struct Retarget {
+    uint32_t section, relocation;
+    std::string symbol; ///< a global symbol that the object shall refer to; empty: R_X86_64_NONE
+  };
+  struct Definition {
+    std::string name; ///< hidden and global
+    uint32_t section;
+    uint64_t offset;
+  };
+  struct Fill {
+    uint32_t section;
+    uint64_t begin, end; ///< becomes int3
+  };
+  std::vector<Retarget> relocations;
+  std::vector<Definition> definitions;
+  std::vector<Fill> fills;
+  std::vector<uint32_t> excluded; ///< sections that lld shall leave out
+  std::vector<uint32_t> hidden;   ///< symbols
+  std::vector<uint32_t> weak;     ///< symbols
+
+  bool needsNewSymbols() const;
+};
+
+/// Contents that stand for an input.
+struct EditedInput {
+  size_t file = 0; ///< index of the input
+  std::unique_ptr<llvm::MemoryBuffer> contents;
+};
+
+/// `edits` by index in resolution.linked(). `mapped`: private mappings of inputs that have been edited already, by
+/// index; what is in them is kept, and those of them that no edit is for are in the result as well. In the order of the
+/// inputs. Fails when memory runs out.
+llvm::Expected<std::vector<EditedInput>>
+applyEdits(const SymbolResolution &resolution, const std::map<uint32_t, ObjectEdits> &edits,
+           std::map<size_t, std::unique_ptr<llvm::WritableMemoryBuffer>> mapped);
+
+} // namespace coppice

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "linker/shake_edits.h"
+#include "linker/dropped_kernels.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include <set>
+
+using namespace llvm;
+
+namespace coppice {
+namespace {
+
+// The symbol that a binding names, mangled or not.
+std::optional<std::string> definedSymbol(const SymbolResolution &resolution, const std::string &name) {
+  if (resolution.isDefined(name)) return name;
+  StringRef identifier = StringRef(name).take_until([](char c) { return !isAlnum(c) && c != '_' && c != ':'; });
+  identifier = identifier.substr(identifier.rfind(':') == StringRef::npos ? 0 : identifier.rfind(':') + 1);
+  for (const GlobalSymbol &symbol : resolution.symbols())
+    if (symbol.kind >= GlobalSymbol::Lazy && symbol.name.contains(identifier) && demangle(symbol.name) == name)
+      return symbol.name.str();
+  return std::nullopt;
+}
+
+// A function that is dead in a section that lives refers to nothing, and whoever gets there in spite of all is stopped.
+void emptyDeadFunctions(const Shaken &shaken, std::map<uint32_t, ObjectEdits> &edits) {
+  const SectionGraph &graph = *shaken.graph;
+  const auto &objects = graph.symbols().linked();
+  for (SectionGraph::Node node = 1; graph.isSection(node); ++node) {
+    ArrayRef<FunctionRange> ranges = shaken.live[node] ? graph.rangesOf(node) : ArrayRef<FunctionRange>();
+    if (ranges.empty()) continue;
+    SectionGraph::Node first = graph.firstRangeOf(node);
+    uint32_t object = graph.objectOf(node), section = graph.sectionOf(node);
+    auto relocations = objects[object].elf->relocations(section);
+    std::vector<char> isDead(ranges.size());
+    for (size_t i = 0; i < ranges.size(); ++i) isDead[i] = !shaken.live[first + i];
+    if (none_of(isDead, [](char c) { return c; })) continue;
+    ObjectEdits &change = edits[object];
+    for (size_t i = 0; i < ranges.size(); ++i)
+      if (isDead[i]) change.fills.push_back({section, ranges[i].begin, ranges[i].end});
+    std::set<uint32_t> cut; // registrations that stand in dead functions themselves
+    for (const ObjectEdits::Retarget &c : change.relocations)
+      if (c.section == section) cut.insert(c.relocation);
+    for (uint32_t r = 0; r < relocations.size(); ++r) {
+      uint64_t offset = relocations[r].r_offset;
+      auto at = upper_bound(ranges, offset, [](uint64_t o, const FunctionRange &f) { return o < f.begin; });
+      if (at == ranges.begin()) continue;
+      --at;
+      if (offset < at->end && isDead[at - ranges.begin()]) {
+        if (cut.count(r))
+          erase_if(change.relocations, [&](auto &c) { return c.section == section && c.relocation == r; });
+        change.relocations.push_back({section, r, ""});
+      }
+    }
+  }
+}
+
+} // namespace
+
+ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostics &diagnostics) {
+  ShakeEdits result;
+  const SectionGraph &graph = *shaken.graph;
+  const SymbolResolution &resolution = graph.symbols();
+  std::set<std::string> dropped, undefined;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> done; // a relocation may stand for several registrations
+  for (size_t i = 0; i < shaken.registrations.list.size(); ++i)
+    if (const Registration &r = shaken.registrations.list[i]; r.relocation != Registration::none && shaken.counts(i))
+      done.insert({r.object, r.section, r.relocation});
+  for (size_t i = 0; i < shaken.registrations.list.size(); ++i) {
+    const Registration &r = shaken.registrations.list[i];
+    const BindingEdge &edge = bindings[r.binding].edges[r.edge];
+    if (r.symbol != Registration::none) {
+      const GlobalSymbol &symbol = resolution.symbols()[r.symbol];
+      if (!shaken.counts(i)) {
+        if (r.object != Registration::none) result.objects[r.object].hidden.push_back(symbol.index);
+      } else if (shaken.verdicts[i] == Verdict::Used || shaken.uses[r.binding].isConditional) {
+        if (shaken.closures[r.binding].findIdentifier(r.key)) undefined.insert(symbol.name.str());
+      }
+    }
+    if (r.relocation == Registration::none || shaken.counts(i)) continue;
+    if (!shaken.live[graph.nodeOf(r.object, r.section)]) continue;
+    if (!done.insert({r.object, r.section, r.relocation}).second) continue;
+    std::string symbol;
+    if (edge.dropped.kind == Dropped::Trap) {
+      symbol = droppedKernelSymbol(r.key);
+      dropped.insert(r.key);
+    } else if (edge.dropped.kind == Dropped::Symbol) {
+      auto found = definedSymbol(resolution, edge.dropped.symbol);
+      if (!found) {
+        diagnostics.error("COP402",
+                          "binding '" + bindings[r.binding].name + "' puts '" + edge.dropped.symbol +
+                              "' in the place of kernels that are dropped, and nothing defines that",
+                          edge.place, "name a function of the framework, or write dropped: trap");
+        return result;
+      }
+      symbol = *found;
+      undefined.insert(symbol);
+    }
+    result.objects[r.object].relocations.push_back({r.section, r.relocation, symbol});
+  }
+  for (size_t i = 0; i < shaken.registrations.objects.size(); ++i) {
+    if (!shaken.constructorsDead[i]) continue;
+    uint32_t object = shaken.registrations.objects[i].object;
+    const ObjectFile &elf = *resolution.linked()[object].elf;
+    for (uint32_t s = 1; s < elf.sections().size(); ++s) {
+      StringRef name = elf.sectionName(s);
+      uint32_t type = elf.sections()[s].sh_type;
+      if (type == ELF::SHT_INIT_ARRAY || type == ELF::SHT_FINI_ARRAY || type == ELF::SHT_PREINIT_ARRAY ||
+          name.starts_with(".init_array") || name.starts_with(".ctors") || name.starts_with(".dtors"))
+        result.objects[object].excluded.push_back(s);
+    }
+  }
+  emptyDeadFunctions(shaken, result.objects);
+  result.droppedKernels.assign(dropped.begin(), dropped.end());
+  result.undefined.assign(undefined.begin(), undefined.end());
+  return result;
+}
+
+} // namespace coppice
