@@ -108,7 +108,7 @@ static Error notUnderstood(StringRef what, uint64_t at) {
 }
 
 Expected<DecodedCode> Decoder::decode(ArrayRef<uint8_t> section, uint64_t begin, uint64_t end,
-                                      const CodeRelocations &relocations, MutableArrayRef<uint8_t> fieldToEnd) {
+                                      const OrderedRelocations &relocations, MutableArrayRef<uint8_t> fieldToEnd) {
   DecodedCode result;
   const uint32_t *next = relocations.from(begin);
   MCInst instruction;

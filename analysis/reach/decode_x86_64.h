@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // x86-64 instructions, by LLVM's disassembler.
 #pragma once
-#include "analysis/reach/object_file.h"
-#include "llvm/ADT/STLExtras.h"
+#include "analysis/reach/function_ranges.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCDisassembler/MCDisassembler.h"
@@ -17,16 +16,6 @@
 #include <vector>
 
 namespace coppice {
-
-/// The relocations of a section, and their order by offset.
-struct CodeRelocations {
-  llvm::ArrayRef<ObjectFile::Relocation> table;
-  llvm::ArrayRef<uint32_t> order;
-  /// The first at or after this offset.
-  const uint32_t *from(uint64_t offset) const {
-    return llvm::partition_point(order, [&](uint32_t i) { return table[i].r_offset < offset; });
-  }
-};
 
 struct CodeReference {
   uint64_t target = 0; ///< in the same section
@@ -47,7 +36,7 @@ public:
   /// All instructions of [begin, end), and where they refer to without a relocation. `fieldToEnd` is of all relocations
   /// of the section (see SectionRanges). The error says what is not understood, and where.
   llvm::Expected<DecodedCode> decode(llvm::ArrayRef<uint8_t> section, uint64_t begin, uint64_t end,
-                                     const CodeRelocations &relocations, llvm::MutableArrayRef<uint8_t> fieldToEnd);
+                                     const OrderedRelocations &relocations, llvm::MutableArrayRef<uint8_t> fieldToEnd);
   /// Is this what assemblers put between functions?
   bool isPadding(llvm::ArrayRef<uint8_t> bytes);
 

@@ -84,7 +84,7 @@ private:
 
   bool decodeAll() {
     std::vector<uint32_t> order = relocationsByOffset(object, section);
-    CodeRelocations relocations{object.relocations(section), order};
+    OrderedRelocations relocations{object.relocations(section), order};
     ArrayRef<uint32_t> inside = symbols; // all are of a range; those of functions that overlap are in its middle
     uint64_t at = 0;
     for (FunctionRange &range : result.ranges) {
@@ -107,7 +107,7 @@ private:
     return isPadding(at, code.size(), relocations) || keepWhole("code outside of functions", at);
   }
 
-  bool isPadding(uint64_t begin, uint64_t end, const CodeRelocations &relocations) {
+  bool isPadding(uint64_t begin, uint64_t end, const OrderedRelocations &relocations) {
     if (begin == end) return true;
     auto next = relocations.from(begin);
     if (next != relocations.order.end() && relocations.table[*next].r_offset < end) return false;

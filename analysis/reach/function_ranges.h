@@ -4,12 +4,26 @@
 // A section is split only where every byte of it is understood; what is not certain keeps it whole.
 #pragma once
 #include "analysis/reach/object_file.h"
+#include "llvm/ADT/STLExtras.h"
 #include <string>
 #include <vector>
 
 namespace coppice {
 
 class Decoder;
+
+/// Indices of relocations(section), in the order of their offsets.
+std::vector<uint32_t> relocationsByOffset(const ObjectFile &object, uint32_t section);
+
+/// The relocations of a section, and their order by offset.
+struct OrderedRelocations {
+  llvm::ArrayRef<ObjectFile::Relocation> table;
+  llvm::ArrayRef<uint32_t> order;
+  /// The first at or after this offset.
+  const uint32_t *from(uint64_t offset) const {
+    return llvm::partition_point(order, [&](uint32_t i) { return table[i].r_offset < offset; });
+  }
+};
 
 struct FunctionRange {
   uint64_t begin = 0, end = 0;
@@ -49,8 +63,5 @@ inline FunctionSymbols functionSymbolsBySection(const ObjectFile &object) { retu
 /// `symbols` is functionSymbolsBySection(object)[section].
 SectionRanges splitIntoFunctions(const ObjectFile &object, uint32_t section, Decoder &decoder,
                                  llvm::ArrayRef<uint32_t> symbols);
-
-/// Indices of relocations(section), in the order of their offsets.
-std::vector<uint32_t> relocationsByOffset(const ObjectFile &object, uint32_t section);
 
 } // namespace coppice

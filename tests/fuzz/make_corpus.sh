@@ -25,3 +25,7 @@ for target in "$here"/corpus/*/; do
   done
 done
 (cd "$output/fuzz_object" && rm -f lib.a && "$tools/llvm-ar" rcsD lib.a kernel import)
+mkdir -p "$output/fuzz_function_ranges"
+for source in "$here"/../unit/Inputs/*.s; do
+  "$tools/llvm-mc" -filetype=obj -triple=x86_64-linux-gnu "$source" -o "$output/fuzz_function_ranges/$(basename "$source" .s)"
+done
