@@ -240,8 +240,9 @@ private:
         return fail("argument " + Twine(*array.count) + " is not a known number");
       count = value->offset;
     }
-    uint64_t known = first->isFrame ? call.memory.all().size() : object.sections()[first->space].sh_size;
-    if (count > known || array.stride > known * 8) return fail("the array is not known");
+    uint64_t initial = first->isFrame ? 0 : object.contents(first->space).size();
+    if (array.stride == 0 || count > std::max(initial / array.stride, call.memory.all().size()))
+      return fail("the array is not known");
     if (!first->isFrame && isWritten(*first, count * array.stride, call)) return fail("the array is written to");
     for (uint64_t i = 0; i < count; ++i) {
       auto word = [&](uint64_t offset) {
