@@ -2,6 +2,7 @@
 // The rules are those of lld/ELF/{Driver,InputFiles,Symbols}.cpp of LLVM 22.
 #include "analysis/reach/resolve_symbols.h"
 #include "llvm/BinaryFormat/Magic.h"
+#include "llvm/IR/GlobalValue.h"
 #include "llvm/LTO/LTO.h"
 #include "llvm/Support/Endian.h"
 
@@ -94,17 +95,28 @@ Error SymbolResolution::addObject(ObjectRef object) {
 
 Error SymbolResolution::addBitcodeSymbols(LinkedObject &object) {
   size_t number = objects.size() - 1;
-  auto list = readObjectSymbols(object.buffer, saver);
-  if (!list) return inFile(object.name, list.takeError());
-  for (size_t i = 0; i < list->size(); ++i) {
-    const ObjectSymbol &s = (*list)[i];
-    object.globals.push_back(intern(s.name));
-    if (!s.undefined)
-      define(object.globals.back(), number, uint32_t(i), s.weak ? ELF::STB_WEAK : ELF::STB_GLOBAL, s.common);
+  auto file = lto::InputFile::create(object.buffer);
+  if (!file) return inFile(object.name, file.takeError());
+  for (const auto &[name, kind] : (*file)->getComdatTable())
+    groupOwner.try_emplace(CachedHashStringRef(saver.save(name)), uint32_t(number));
+  std::vector<std::pair<uint32_t, bool>> undefined;
+  for (const auto &s : (*file)->symbols()) {
+    uint32_t id = intern(saver.save(s.getName()));
+    object.globals.push_back(id);
+    uint8_t visibility = s.getVisibility() == GlobalValue::HiddenVisibility      ? ELF::STV_HIDDEN
+                         : s.getVisibility() == GlobalValue::ProtectedVisibility ? ELF::STV_PROTECTED
+                                                                                 : ELF::STV_DEFAULT;
+    GlobalSymbol &symbol = symbolList[id];
+    if (visibility != ELF::STV_DEFAULT)
+      symbol.visibility = symbol.visibility == ELF::STV_DEFAULT ? visibility : std::min(symbol.visibility, visibility);
+    if (s.isUndefined())
+      undefined.push_back({id, s.isWeak()});
+    else
+      define(id, number, uint32_t(object.globals.size() - 1), s.isWeak() ? ELF::STB_WEAK : ELF::STB_GLOBAL,
+             s.isCommon());
   }
-  for (size_t i = 0; i < list->size(); ++i)
-    if ((*list)[i].undefined)
-      if (Error error = reference(object.globals[i], (*list)[i].weak)) return error;
+  for (auto [id, weak] : undefined)
+    if (Error error = reference(id, weak)) return error;
   return Error::success();
 }
 
