@@ -55,7 +55,9 @@ public:
   const std::map<Place, Word> &all() const { return words; }
 
 private:
-  std::map<Place, Word> words;
+  std::map<Place, Word>::iterator firstFrame() { return words.lower_bound({true, 0, INT64_MIN}); }
+
+  std::map<Place, Word> words; ///< those of frames last
 };
 
 struct CallSite {

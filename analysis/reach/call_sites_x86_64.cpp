@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -32,13 +33,11 @@ std::optional<Value> KnownMemory::load(Place place, unsigned size) const {
 }
 
 void KnownMemory::clearOtherFrames(uint32_t frame) {
-  std::erase_if(words, [&](const auto &word) { return word.first.isFrame && word.first.space != frame; });
+  words.erase(firstFrame(), words.lower_bound({true, frame, INT64_MIN}));
+  if (frame != UINT32_MAX) words.erase(words.lower_bound({true, frame + 1, INT64_MIN}), words.end());
 }
 
-void KnownMemory::clear(bool frames) {
-  if (frames) return words.clear();
-  std::erase_if(words, [](const auto &word) { return !word.first.isFrame; });
-}
+void KnownMemory::clear(bool frames) { words.erase(words.begin(), frames ? words.end() : firstFrame()); }
 
 CallTracker::CallTracker(const ObjectFile &object, Decoder &decoder) : object(object), decoder(decoder) {}
 
@@ -74,8 +73,10 @@ std::optional<Value> CallTracker::target(uint32_t section, uint32_t relocation, 
   const ObjectFile::Symbol &s = object.symbols()[symbol];
   if (s.st_shndx == ELF::SHN_ABS) return std::nullopt;
   uint32_t in = object.sectionOf(symbol);
+  int64_t offset = targetOffset(r, in ? s.st_value : 0, fieldToEnd);
+  if (!isInt<48>(offset)) return std::nullopt; // arithmetic on it is safe
   return Value{Value::Address,
-               targetOffset(r, in ? s.st_value : 0, fieldToEnd),
+               offset,
                in,
                s.getType() == ELF::STT_SECTION ? 0 : symbol,
                0,
@@ -279,7 +280,7 @@ private:
       return Value{Value::Address, int64_t(*target), section, 0, 0, AddressSource{section, false, at}};
     }
     Known value = get(registerOf(base));
-    if (!value || value->kind == Value::Integer) return std::nullopt;
+    if (!value || value->kind == Value::Integer || !isInt<48>(value->offset)) return std::nullopt;
     value->offset += instruction.getOperand(first + 3).getImm();
     return value;
   }
@@ -322,14 +323,17 @@ private:
     for (auto &[place, word] : memory.all())
       if (place.isFrame) used(word.value);
   }
-  /// Something reads these bytes, or any.
+  /// Something reads these bytes, or any of the frame.
   void usedMemory(std::optional<KnownMemory::Place> place, unsigned bytes) {
-    for (auto &[known, word] : memory.all())
-      if (!place
-              ? known.isFrame
-              : known.isFrame == place->isFrame && known.space == place->space &&
-                    known.offset < place->offset + int64_t(bytes) && place->offset < known.offset + int64_t(word.size))
-        used(word.value);
+    KnownMemory::Place first{true, 0, INT64_MIN};
+    if (place) first = {place->isFrame, place->space, place->offset - 7};
+    for (auto i = memory.all().lower_bound(first); i != memory.all().end(); ++i) {
+      auto &[known, word] = *i;
+      if (place && (known.isFrame != place->isFrame || known.space != place->space ||
+                    known.offset >= place->offset + int64_t(bytes)))
+        break;
+      used(word.value);
+    }
   }
   Value newFrame() { return {Value::Frame, 0, 0, 0, ++frames}; }
   void forget(Known stackPointer) {
@@ -573,6 +577,7 @@ private:
     case Operation::Subtract: {
       Known value = get(registerAt(1)), by = immediate(2);
       if (!by || by->kind != Value::Integer) used(by), value.reset();
+      if (value && !isInt<48>(value->offset)) value.reset();
       if (value) value->offset += operation == Operation::Add ? by->offset : -by->offset;
       return set(to, value);
     }
@@ -635,7 +640,7 @@ private:
   void copyMemory() {
     constexpr unsigned hasRepeat = 8; // X86::IP_HAS_REPEAT
     Known count = low[Rcx];
-    if (!(instruction.getFlags() & hasRepeat) || !count || count->kind != Value::Integer) return other();
+    if (!(instruction.getFlags() & hasRepeat) || !count || !isUInt<32>(count->offset)) return other();
     count->offset *= 8;
     if (!copyConstant(low[Rdi], low[Rsi], count)) return other();
     for (int r : {Rdi, Rsi, Rcx}) set(r, std::nullopt);

@@ -116,11 +116,11 @@ ArrayRef<uint8_t> ObjectFile::contents(uint32_t section) const {
 }
 
 int64_t targetOffset(const ObjectFile::Relocation &relocation, uint64_t symbolValue, unsigned fieldToEnd) {
-  int64_t offset = int64_t(symbolValue) + relocation.r_addend;
+  int64_t offset = symbolValue + uint64_t(relocation.r_addend);
   switch (relocation.getType(false)) {
   case ELF::R_X86_64_PC32:
   case ELF::R_X86_64_PLT32:
-    return offset + fieldToEnd;
+    return int64_t(uint64_t(offset) + fieldToEnd);
   case ELF::R_X86_64_GOTPCREL:
   case ELF::R_X86_64_GOTPCRELX:
   case ELF::R_X86_64_REX_GOTPCRELX: // the slot holds the symbol's address; the addend is the field's alone

@@ -50,7 +50,7 @@ public:
       : object(object), functions(functions), tracker(object, decoder), edges(edges),
         entries(object.sections().size()) {}
 
-  Registrations run() {
+  RegistrationCalls run() {
     if (!findCallees()) return {};
     findCallers();
     for (auto [section, begin] : callers) match(section, begin);
@@ -62,7 +62,7 @@ public:
 private:
   using Offsets = std::pair<uint32_t, uint64_t>; // section, offset
   struct Candidate {
-    Registration registration;
+    RegistrationCall registration;
     std::optional<KnownMemory::Place> place; ///< of the pointer, if it is in memory
   };
 
@@ -331,7 +331,7 @@ private:
     std::set<AddressSource> registered;
     for (const Candidate &c : candidates) registered.insert(c.registration.source);
     for (const Candidate &c : candidates) {
-      const Registration &r = c.registration;
+      const RegistrationCall &r = c.registration;
       bool isOnlyUse = !otherUses.count(r.source) && isLoadedHereOnly(r.source);
       if (!r.source.isRelocation)
         for (const AddressSource &reference : localReferences[{r.function, uint64_t(r.offset)}])
@@ -372,12 +372,12 @@ private:
   std::set<AddressSource> otherUses, calledThrough;
   std::map<std::pair<uint32_t, uint64_t>, std::vector<AddressSource>> localReferences; ///< caller, target
   std::map<KnownMemory::Place, size_t> loads;
-  Registrations result;
+  RegistrationCalls result;
 };
 } // namespace
 
-Registrations matchRegistrations(const ObjectFile &object, const FunctionSymbols &functions, Decoder &decoder,
-                                 ArrayRef<const CallEdge *> edges) {
+RegistrationCalls matchRegistrations(const ObjectFile &object, const FunctionSymbols &functions, Decoder &decoder,
+                                     ArrayRef<const CallEdge *> edges) {
   return Matcher(object, functions, decoder, edges).run();
 }
 

@@ -9,7 +9,7 @@
 
 namespace coppice {
 
-struct Registration {
+struct RegistrationCall {
   size_t edge = 0; ///< of the list of edges
   std::string key;
   /// The function: `section` and `offset` if it is defined in this object, `symbol` if it was referred to by name (then
@@ -34,13 +34,14 @@ struct UnmatchedCall {
   std::string why;
 };
 
-struct Registrations {
-  std::vector<Registration> found; ///< in the order of functions, then calls
+struct RegistrationCalls {
+  std::vector<RegistrationCall> found; ///< in the order of functions, then calls
   std::vector<UnmatchedCall> unmatched;
 };
 
-/// `functions` is functionSymbolsBySection(object).
-Registrations matchRegistrations(const ObjectFile &object, const FunctionSymbols &functions, Decoder &decoder,
-                                 llvm::ArrayRef<const CallEdge *> edges);
+/// `functions` is functionSymbolsBySection(object). Give all edges at once: a call that none of them describes is
+/// another use of what it is given.
+RegistrationCalls matchRegistrations(const ObjectFile &object, const FunctionSymbols &functions, Decoder &decoder,
+                                     llvm::ArrayRef<const CallEdge *> edges);
 
 } // namespace coppice

@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   arguments.function = 2;
   array.call = arguments.call;
   array.array = CallEdge::Array{1, 2, 0, 16, 0, 8, {}};
-  Registrations registrations = matchRegistrations(*object, functions, decoder, {&arguments, &array});
-  for (const Registration &r : registrations.found) {
+  RegistrationCalls registrations = matchRegistrations(*object, functions, decoder, {&arguments, &array});
+  for (const RegistrationCall &r : registrations.found) {
     require(r.function < object->symbols().size() && r.symbol < object->symbols().size() && !r.key.empty());
     require(!r.source.isRelocation || r.source.index < object->relocations(r.source.section).size());
   }

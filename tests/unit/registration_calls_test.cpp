@@ -15,7 +15,7 @@ struct Object {
   explicit Object(const std::string &name)
       : buffer(std::move(*MemoryBuffer::getFile(COPPICE_TEST_OBJECTS "/" + name, false, false))),
         file(cantFail(ObjectFile::parse(buffer->getMemBufferRef()))), functions(functionSymbolsBySection(file)) {}
-  std::string functionName(const Registration &r) const {
+  std::string functionName(const RegistrationCall &r) const {
     if (r.symbol) return file.symbolName(r.symbol).str();
     for (uint32_t i : functions[r.section])
       if (file.symbols()[i].st_value == uint64_t(r.offset)) return file.symbolName(i).str();
@@ -56,9 +56,9 @@ struct Result {
 Result match(Object &object, std::initializer_list<CallEdge> edges) {
   std::vector<const CallEdge *> list;
   for (const CallEdge &e : edges) list.push_back(&e);
-  Registrations registrations = matchRegistrations(object.file, object.functions, object.decoder, list);
+  RegistrationCalls registrations = matchRegistrations(object.file, object.functions, object.decoder, list);
   Result result;
-  for (const Registration &r : registrations.found) {
+  for (const RegistrationCall &r : registrations.found) {
     result.pairs.insert({r.key, object.functionName(r)});
     if (!r.source.isRelocation) continue; // else the relocation is the one that refers to the function
     ObjectFile::Relocation relocation = object.file.relocations(r.source.section)[r.source.index];
@@ -147,10 +147,10 @@ TEST(RegistrationCalls, OneByOne) {
   edges.back().array->fixedCount = 1;
   std::vector<const CallEdge *> list;
   for (const CallEdge &e : edges) list.push_back(&e);
-  Registrations all = matchRegistrations(object.file, object.functions, object.decoder, list);
+  RegistrationCalls all = matchRegistrations(object.file, object.functions, object.decoder, list);
 
   std::map<std::string, std::string> found, unmatched;
-  for (const Registration &r : all.found) {
+  for (const RegistrationCall &r : all.found) {
     found[object.file.symbolName(r.function).str()] = r.key + " " + object.functionName(r);
     EXPECT_EQ(r.source.isRelocation, r.symbol != 0);
   }
