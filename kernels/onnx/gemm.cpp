@@ -12,7 +12,7 @@ namespace {
 constexpr int tile_rows = vector_bytes == 64 ? 12 : 6, tile_vectors = 2;
 template <class T> constexpr int tile_columns = tile_vectors * lanes<T>;
 
-constexpr int64_t block_rows = 120, block_columns = 1024, max_depth = 320;
+constexpr int64_t block_rows = 120, block_columns = 1024, max_depth = 256;
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
