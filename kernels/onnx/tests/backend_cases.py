@@ -2,6 +2,7 @@
 """Writes one-op cases for backend_cases.cpp to a file: those of PyPI's onnx (onnx.backend.test.case.node), and our own
 for what they leave out (older versions of the ops, more shapes), whose expected results numpy
 gives. usage: backend_cases.py FILE"""
+import collections
 import itertools
 import struct
 import sys
@@ -50,11 +51,22 @@ def packed_attribute(name, value):
     return packed_string(name) + body
 
 
-def packed_case(name, op, version, attributes, inputs, outputs, rtol=1e-3, atol=1e-7):
-    out = packed_string(name) + packed_string("onnx." + op) + struct.pack("<Idd", version, rtol, atol)
-    out += struct.pack("<I", len(attributes)) + b"".join(packed_attribute(*a) for a in attributes.items())
-    out += struct.pack("<I", len(inputs)) + b"".join(packed_tensor(t) for t in inputs)
-    return out + struct.pack("<I", len(outputs)) + b"".join(packed_tensor(t) for t in outputs)
+# An input that is None is absent. `model` and its `arguments`: those of onnx; our own cases have none.
+Case = collections.namedtuple("Case", "name op version attributes inputs outputs rtol atol model arguments", defaults=(1e-3, 1e-7, None, None))
+
+
+def packed(c):
+    out = packed_string(c.name) + packed_string("onnx." + c.op) + struct.pack("<Idd", c.version, c.rtol, c.atol)
+    out += struct.pack("<I", len(c.attributes)) + b"".join(packed_attribute(*a) for a in c.attributes.items())
+    out += struct.pack("<I", len(c.inputs)) + b"".join(packed_tensor(t) for t in c.inputs)
+    return out + struct.pack("<I", len(c.outputs)) + b"".join(packed_tensor(t) for t in c.outputs)
+
+
+def write(path, cases):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<I", len(cases)))
+        for c in cases:
+            f.write(packed(c))
 
 
 def supported(tensors):
@@ -80,7 +92,8 @@ def backend_cases():
             if any(n and t is None for n, t in zip(node.input, inputs)) or not supported(inputs + outputs):
                 yield None
                 continue
-            yield packed_case(case.name, node.op_type, version, attributes, inputs, outputs, case.rtol, case.atol)
+            yield Case(case.name, node.op_type, version, attributes, inputs, outputs, case.rtol, case.atol, case.model,
+                       list(given.values()))
 
 
 rng = np.random.default_rng(1)
@@ -95,7 +108,7 @@ def values(shape, dtype=np.float32):
 def own(op, version, inputs, outputs, **attributes):
     shapes = " ".join("-" if t is None else f"{t.dtype.name}{list(t.shape)}" for t in inputs)
     outputs = outputs if isinstance(outputs, list) else [outputs]
-    return packed_case(f"{op} version {version} {attributes} {shapes}", op, version, attributes, inputs,
+    return Case(f"{op} version {version} {attributes} {shapes}", op, version, attributes, inputs,
                        [np.asarray(o) for o in outputs], 1e-4, 1e-5)
 
 
@@ -150,7 +163,7 @@ def own_cases():
                 x, f = np.abs(x), np.sqrt if op == "Sqrt" else np.log
             expected = (f(x.astype(np.float32)) if dtype in halves else f(x)).astype(x.dtype)
             tolerance = 1e-2 if dtype in halves else 1e-5
-            yield packed_case(f"{op} {dtype}", op, 13, {}, [x], [expected], tolerance, tolerance)
+            yield Case(f"{op} {dtype}", op, 13, {}, [x], [expected], tolerance, tolerance)
     for op, dtypes, f in (("Max", numbers, np.maximum), ("Min", numbers, np.minimum), ("Sum", floats, np.add), ("Equal", numbers + ["bool"], np.equal),
                           ("Greater", numbers, np.greater), ("Less", numbers, np.less), ("GreaterOrEqual", numbers, np.greater_equal),
                           ("LessOrEqual", numbers, np.less_equal)):
@@ -174,14 +187,14 @@ def own_cases():
                 expected = np.trunc(expected)
             t = getattr(ml_dtypes, dtype, dtype)
             tolerance = 1e-2 if dtype in halves else 1e-5
-            yield packed_case(f"{op} {dtype}", op, before + 1, {"keepdims": 0}, [x.astype(t), i64(1)], [expected.astype(t)], tolerance, tolerance)
-            yield packed_case(f"{op} {dtype} before", op, before, {"keepdims": 0, "axes": [1]}, [x.astype(t)], [expected.astype(t)], tolerance, tolerance)
+            yield Case(f"{op} {dtype}", op, before + 1, {"keepdims": 0}, [x.astype(t), i64(1)], [expected.astype(t)], tolerance, tolerance)
+            yield Case(f"{op} {dtype} before", op, before, {"keepdims": 0, "axes": [1]}, [x.astype(t)], [expected.astype(t)], tolerance, tolerance)
     for dtype in floats:
         t = getattr(ml_dtypes, dtype, dtype)
         x = (values((2, 3, 4, 5), np.int8) % 4).astype(t)
         yield own("GlobalMaxPool", 22, [x], x.max((2, 3), keepdims=True))
         tolerance = 1e-2 if dtype in halves else 1e-5
-        yield packed_case(f"GlobalAveragePool {dtype}", "GlobalAveragePool", 22, {}, [x], [x.astype(np.float64).mean((2, 3), keepdims=True).astype(t)], tolerance, tolerance)
+        yield Case(f"GlobalAveragePool {dtype}", "GlobalAveragePool", 22, {}, [x], [x.astype(np.float64).mean((2, 3), keepdims=True).astype(t)], tolerance, tolerance)
     for dtype in ("bfloat16", "uint64"):
         t = getattr(ml_dtypes, dtype, dtype)
         x, y = ((np.abs(values(s, np.int8)) % 4).astype(t) for s in ((3, 4), (4, 5)))
@@ -194,11 +207,11 @@ def own_cases():
             wide = x.astype(np.float64)
             e = np.exp(wide - wide.max(axis, keepdims=True)) if shape and x.size else np.ones(shape)
             expected = (e / e.sum(axis, keepdims=True) if shape else e).astype(t)
-            yield packed_case(f"Softmax {dtype} {shape} {axis}", "Softmax", 13, {"axis": axis} if shape else {"axis": 0}, [x], [expected], tolerance, tolerance)
+            yield Case(f"Softmax {dtype} {shape} {axis}", "Softmax", 13, {"axis": axis} if shape else {"axis": 0}, [x], [expected], tolerance, tolerance)
             flat = wide.reshape(int(np.prod(shape[:axis])), -1) if x.size and axis > 0 else None
             if flat is not None:
                 e = np.exp(flat - flat.max(1, keepdims=True))
-                yield packed_case(f"Softmax 11 {dtype} {shape} {axis}", "Softmax", 11, {"axis": axis}, [x], [(e / e.sum(1, keepdims=True)).reshape(shape).astype(t)], tolerance, tolerance)
+                yield Case(f"Softmax 11 {dtype} {shape} {axis}", "Softmax", 11, {"axis": axis}, [x], [(e / e.sum(1, keepdims=True)).reshape(shape).astype(t)], tolerance, tolerance)
     for dtype in ("float32", "float64"):
         for (m, k, n), trans_a, trans_b, addend in itertools.product(((1, 70, 9), (5, 7, 30), (20, 3, 1), (3, 0, 4)), (0, 1), (0, 1), (None, (), (1,), "n", "1n", "m1", "mn")):
             a, b = values((k, m) if trans_a else (m, k), dtype), values((n, k) if trans_b else (k, n), dtype)
@@ -236,9 +249,9 @@ def own_cases():
                 total = x.astype(np.float64 if np.dtype(dtype).kind == "f" else dtype).sum(
                     tuple(axes), keepdims=bool(keepdims)).astype(dtype)
                 tolerance = 2e-3 if dtype == np.float16 else 1e-4
-                yield packed_case(f"ReduceSum-11 {axes} {keepdims} {dtype}", "ReduceSum", 11,
+                yield Case(f"ReduceSum-11 {axes} {keepdims} {dtype}", "ReduceSum", 11,
                                   {"axes": axes, "keepdims": keepdims}, [x], [total], tolerance, tolerance)
-                yield packed_case(f"ReduceSum-13 {axes} {keepdims} {dtype}", "ReduceSum", 13,
+                yield Case(f"ReduceSum-13 {axes} {keepdims} {dtype}", "ReduceSum", 13,
                                   {"keepdims": keepdims}, [x, i64(*axes)], [total], tolerance, tolerance)
                 yield own("ReduceMax", 13, [x], x.max(tuple(axes), keepdims=bool(keepdims)), axes=axes, keepdims=keepdims)
                 yield own("ReduceMax", 18, [x, i64(*axes)], x.max(tuple(axes), keepdims=bool(keepdims)), keepdims=keepdims)
@@ -308,7 +321,7 @@ def own_cases():
             x, y = values(left, dtype), values(right, dtype)
             wide = np.float64 if np.dtype(dtype).kind == "f" else dtype
             tolerance = 1e-2 if dtype == np.float16 else 1e-4
-            yield packed_case(f"MatMul {left} {right} {np.dtype(dtype)}", "MatMul", 13, {}, [x, y],
+            yield Case(f"MatMul {left} {right} {np.dtype(dtype)}", "MatMul", 13, {}, [x, y],
                               [np.matmul(x.astype(wide), y.astype(wide)).astype(dtype)], tolerance, tolerance)
 
     # Convolutions, against the definition.
@@ -358,24 +371,24 @@ def own_cases():
         for t in ("float16", "bfloat16", "float64", "int32", "int64"):
             x = wide[np.abs(wide) < 2 ** 30] if t.startswith("int") else wide
             d = np.dtype(getattr(ml_dtypes, t, t))
-            yield packed_case(f"Cast exactly float32 {t}", "Cast", 13, {"to": helper.np_dtype_to_tensor_dtype(d)}, [x], [x.astype(d)], 0, 0)
+            yield Case(f"Cast exactly float32 {t}", "Cast", 13, {"to": helper.np_dtype_to_tensor_dtype(d)}, [x], [x.astype(d)], 0, 0)
         every = np.arange(65536, dtype=np.uint16)
         for t in ("float16", "bfloat16"):
             x = every.view(np.dtype(getattr(ml_dtypes, t, t)))
-            yield packed_case(f"Cast exactly {t} float32", "Cast", 13, {"to": 1}, [x], [x.astype(np.float32)], 0, 0)
-            yield packed_case(f"Cast exactly {t} bool", "Cast", 13, {"to": 9}, [x], [x.astype(np.float32) != 0], 0, 0)
+            yield Case(f"Cast exactly {t} float32", "Cast", 13, {"to": 1}, [x], [x.astype(np.float32)], 0, 0)
+            yield Case(f"Cast exactly {t} bool", "Cast", 13, {"to": 9}, [x], [x.astype(np.float32) != 0], 0, 0)
         x = np.concatenate([wide.astype(np.float64) * (1 + 1e-9), [1 + 2 ** -11 + 2 ** -40, 1 + 3 * 2 ** -11 - 2 ** -40]])
-        yield packed_case("Cast exactly float64 float16", "Cast", 13, {"to": 10}, [x], [x.astype(np.float16)], 0, 0)
+        yield Case("Cast exactly float64 float16", "Cast", 13, {"to": 10}, [x], [x.astype(np.float16)], 0, 0)
 
     # Functions of one operand over their whole range, against float64.
     x = np.concatenate([np.linspace(-110, 100, 20011), np.linspace(-1, 1, 2001), [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-40]]).astype(np.float32)
     with np.errstate(all="ignore"):
         wide = x.astype(np.float64)
         for op, f in (("Exp", np.exp), ("Tanh", np.tanh), ("Sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("Neg", np.negative), ("Abs", np.abs)):
-            yield packed_case(f"{op} over its range", op, 13, {}, [x], [f(wide).astype(np.float32)], 6e-7, 1e-38)
-            yield packed_case(f"{op} over its range, f64", op, 13, {}, [wide], [f(wide)], 1e-14, 0)
+            yield Case(f"{op} over its range", op, 13, {}, [x], [f(wide).astype(np.float32)], 6e-7, 1e-38)
+            yield Case(f"{op} over its range, f64", op, 13, {}, [wide], [f(wide)], 1e-14, 0)
         for op, f in (("Sqrt", np.sqrt), ("Reciprocal", lambda v: 1 / v), ("Log", np.log)):
-            yield packed_case(f"{op} over its range", op, 13, {}, [x], [f(wide).astype(np.float32)], 3e-7, 0)
+            yield Case(f"{op} over its range", op, 13, {}, [x], [f(wide).astype(np.float32)], 3e-7, 0)
             yield own(op, 1, [np.float32([1, 4])], f(np.float32([1, 4])).astype(np.float32), consumed_inputs=[0])
     for shape in ((2, 3, 4, 5), (1, 2, 70), (3, 1), (2, 3, 1, 1)):
         x = values(shape)
@@ -411,12 +424,10 @@ def main():
     warnings.simplefilter("ignore")
     backend = list(backend_cases())
     cases = [c for c in backend if c] + list(own_cases())
-    with open(sys.argv[1], "wb") as f:
-        f.write(struct.pack("<I", len(cases)))
-        for c in cases:
-            f.write(c)
+    write(sys.argv[1], cases)
     print(f"{sum(map(bool, backend))} cases of onnx ({sum(c is None for c in backend)} left out: types smaller than a byte, "
           f"8-bit floats, strings), {len(cases)} with our own")
 
 
-main()
+if __name__ == "__main__":
+    main()
