@@ -16,7 +16,7 @@ template <class T, int Rank> struct borrowed {
 };
 /// borrow(data, 2, 3) is a tensor of 2 x 3 elements, borrow(&x) a scalar. The memory must live through the call; const
 /// memory can only be an argument.
-template <class T, class... Dims> borrowed<T, sizeof...(Dims)> borrow(T *data, Dims... dims) {
+template <class T, class... Dims> COPPICE_HIDDEN borrowed<T, sizeof...(Dims)> borrow(T *data, Dims... dims) {
   return {data, {int64_t(dims)...}};
 }
 
@@ -48,9 +48,9 @@ template <class T, int Rank = any_rank> class tensor {
                 "coppice: a coppice::tensor is written by the graph, so its elements are not const");
 
 public:
-  tensor() = default;
-  tensor(tensor &&other) noexcept { *this = static_cast<tensor &&>(other); }
-  tensor &operator=(tensor &&other) noexcept {
+  COPPICE_HIDDEN tensor() = default;
+  COPPICE_HIDDEN tensor(tensor &&other) noexcept { *this = static_cast<tensor &&>(other); }
+  COPPICE_HIDDEN tensor &operator=(tensor &&other) noexcept {
     if (this == &other) return *this;
     coppice_free(data_);
     data_ = other.data_;
@@ -61,25 +61,25 @@ public:
   }
   tensor(const tensor &) = delete;
   tensor &operator=(const tensor &) = delete;
-  ~tensor() { coppice_free(data_); }
+  COPPICE_HIDDEN ~tensor() { coppice_free(data_); }
 
   /// Null as long as no graph has written it.
-  T *data() { return data_; }
-  const T *data() const { return data_; }
-  int rank() const { return Rank < 0 ? rank_ : Rank; }
-  int64_t dim(int i) const { return dims_[i]; }
+  COPPICE_HIDDEN T *data() { return data_; }
+  COPPICE_HIDDEN const T *data() const { return data_; }
+  COPPICE_HIDDEN int rank() const { return Rank < 0 ? rank_ : Rank; }
+  COPPICE_HIDDEN int64_t dim(int i) const { return dims_[i]; }
   /// Number of elements; 0 as long as no graph has written it.
-  int64_t size() const {
+  COPPICE_HIDDEN int64_t size() const {
     int64_t n = data_ ? 1 : 0;
     for (int i = 0; n && i < rank(); ++i) n *= dims_[i];
     return n;
   }
-  T &operator[](int64_t i) { return data_[i]; }
-  const T &operator[](int64_t i) const { return data_[i]; }
-  T *begin() { return data_; }
-  T *end() { return data_ + size(); }
-  const T *begin() const { return data_; }
-  const T *end() const { return data_ + size(); }
+  COPPICE_HIDDEN T &operator[](int64_t i) { return data_[i]; }
+  COPPICE_HIDDEN const T &operator[](int64_t i) const { return data_[i]; }
+  COPPICE_HIDDEN T *begin() { return data_; }
+  COPPICE_HIDDEN T *end() { return data_ + size(); }
+  COPPICE_HIDDEN const T *begin() const { return data_; }
+  COPPICE_HIDDEN const T *end() const { return data_ + size(); }
 
 private:
   template <class, class> friend struct detail::argument;

@@ -94,7 +94,7 @@ void coppice_free(void *);
 
 namespace coppice {
 /// Why the last call on this thread failed.
-inline const char *last_error() { return coppice_last_error(); }
+COPPICE_HIDDEN inline const char *last_error() { return coppice_last_error(); }
 
 #pragma GCC visibility push(hidden) // what is exported would be a root of a shared library
 namespace detail {
@@ -106,9 +106,10 @@ template <class G> class graph;
 /// and every run with it fails, when it could not be made.
 class context {
 public:
-  template <class G> explicit context(const detail::graph<G> &g) : plan_(g.plan()), c_(coppice_context_create(plan_)) {}
-  context(context &&other) noexcept : plan_(other.plan_), c_(other.c_) { other.c_ = nullptr; }
-  context &operator=(context &&other) noexcept {
+  template <class G>
+  COPPICE_HIDDEN explicit context(const detail::graph<G> &g) : plan_(g.plan()), c_(coppice_context_create(plan_)) {}
+  COPPICE_HIDDEN context(context &&other) noexcept : plan_(other.plan_), c_(other.c_) { other.c_ = nullptr; }
+  COPPICE_HIDDEN context &operator=(context &&other) noexcept {
     if (this == &other) return *this;
     coppice_context_destroy(c_);
     plan_ = other.plan_;
@@ -118,10 +119,10 @@ public:
   }
   context(const context &) = delete;
   context &operator=(const context &) = delete;
-  ~context() { coppice_context_destroy(c_); }
-  explicit operator bool() const { return c_; }
+  COPPICE_HIDDEN ~context() { coppice_context_destroy(c_); }
+  COPPICE_HIDDEN explicit operator bool() const { return c_; }
   /// Null when it is not one of that plan.
-  coppice_context *of(const coppice_plan *plan) const { return plan == plan_ ? c_ : nullptr; }
+  COPPICE_HIDDEN coppice_context *of(const coppice_plan *plan) const { return plan == plan_ ? c_ : nullptr; }
 
 private:
   const coppice_plan *plan_;

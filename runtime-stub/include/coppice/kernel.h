@@ -119,14 +119,16 @@ namespace coppice {
 /// A kernel that looks at its operands itself and allocates its outputs: `status k(coppice::call &)`.
 struct call : coppice_call {
   /// Gives output i its shape and memory.
-  status allocate(uint32_t i, const int64_t *shape, int rank) { return status(allocate_output(this, i, shape, rank)); }
+  COPPICE_HIDDEN status allocate(uint32_t i, const int64_t *shape, int rank) {
+    return status(allocate_output(this, i, shape, rank));
+  }
   template <class... Dims, class = std::enable_if_t<(std::is_integral_v<Dims> && ...)>>
-  status allocate(uint32_t i, Dims... dims) {
+  COPPICE_HIDDEN status allocate(uint32_t i, Dims... dims) {
     const int64_t shape[sizeof...(Dims) + 1] = {int64_t(dims)...};
     return status(allocate_output(this, i, shape, int(sizeof...(Dims))));
   }
   /// `return c.fail("axis is out of range");`
-  status fail(const char *why, status s = status::failed) {
+  COPPICE_HIDDEN status fail(const char *why, status s = status::failed) {
     message = why;
     return s;
   }
@@ -135,7 +137,8 @@ struct call : coppice_call {
 /// The versions of the op that a kernel implements, both ends included: versions{13}, versions{7, 12}.
 struct versions {
   int first, last;
-  constexpr explicit versions(int first_version, int last_version = 0) : first(first_version), last(last_version) {}
+  COPPICE_HIDDEN constexpr explicit versions(int first_version, int last_version = 0)
+      : first(first_version), last(last_version) {}
 };
 /// The output may be computed over an input of the same size in bytes.
 struct in_place_t {};

@@ -4,6 +4,11 @@
 #include "coppice/dlpack.h"
 #include <stddef.h>
 #include <stdint.h>
+
+/* For what is defined in these headers: exported, it would be a root of a shared library, and one library would run the
+   functions of another. On members, not on their class, since g++ warns of a class with a member of a hidden type. */
+#define COPPICE_HIDDEN __attribute__((visibility("hidden")))
+
 namespace coppice {
 enum : int { any_rank = -1 };
 /// What a kernel or a graph returns. Also the int32_t of the C API.
@@ -21,36 +26,38 @@ struct any_dtype; // a dtype that the kernel looks at itself
 /// A dense tensor of known element type; `Rank` is known at compile time unless it is any_rank.
 template <class T, int Rank> struct view {
   DLTensor *tensor;
-  T *data() const { return reinterpret_cast<T *>(static_cast<char *>(tensor->data) + tensor->byte_offset); }
-  int rank() const { return Rank < 0 ? tensor->ndim : Rank; }
-  int64_t dim(int i) const { return tensor->shape[i]; }
+  COPPICE_HIDDEN T *data() const {
+    return reinterpret_cast<T *>(static_cast<char *>(tensor->data) + tensor->byte_offset);
+  }
+  COPPICE_HIDDEN int rank() const { return Rank < 0 ? tensor->ndim : Rank; }
+  COPPICE_HIDDEN int64_t dim(int i) const { return tensor->shape[i]; }
   /// Number of elements.
-  int64_t size() const {
+  COPPICE_HIDDEN int64_t size() const {
     int64_t n = 1;
     for (int i = 0; i < rank(); ++i) n *= dim(i);
     return n;
   }
-  T &operator[](int64_t i) const { return data()[i]; }
-  T *begin() const { return data(); }
-  T *end() const { return data() + size(); }
+  COPPICE_HIDDEN T &operator[](int64_t i) const { return data()[i]; }
+  COPPICE_HIDDEN T *begin() const { return data(); }
+  COPPICE_HIDDEN T *end() const { return data() + size(); }
 };
 template <class T, int Rank = any_rank> struct in : view<const T, Rank> {};
 template <class T, int Rank = any_rank> struct out : view<T, Rank> {};
 /// One buffer that is both an operand and a result: read, modified, written.
 template <class T, int Rank = any_rank> struct inout : view<T, Rank> {};
 template <class T, int Rank = any_rank> struct optional_in : view<const T, Rank> {
-  explicit operator bool() const { return this->tensor; }
+  COPPICE_HIDDEN explicit operator bool() const { return this->tensor; }
 };
 template <class T, int Rank = any_rank> struct variadic_in {
   DLTensor *const *tensors;
   uint32_t count;
-  in<T, Rank> operator[](uint32_t i) const { return {{tensors[i]}}; }
+  COPPICE_HIDDEN in<T, Rank> operator[](uint32_t i) const { return {{tensors[i]}}; }
 };
 /// An attribute that is an array; list<char> is a string. The memory belongs to the plan.
 template <class T> struct list {
   const T *data;
   uint64_t count;
-  const T *begin() const { return data; }
-  const T *end() const { return data + count; }
+  COPPICE_HIDDEN const T *begin() const { return data; }
+  COPPICE_HIDDEN const T *end() const { return data + count; }
 };
 } // namespace coppice
