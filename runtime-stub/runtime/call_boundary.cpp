@@ -15,7 +15,7 @@ alignas(64) const uint8_t nothing[64] = {}; // the data of an empty tensor: neve
 
 message begin(const coppice_context &c, const char *what, uint32_t i) {
   message m;
-  m.text("graph ").text(string_of(c.plan, c.plan->name)).text(": ").text(what).text(" ").number(i);
+  m.text("graph ").text(string_of(c.plan, c.plan->name)).text(": ").text(what).text(" ").number(int64_t(i) + 1);
   return m;
 }
 
@@ -138,7 +138,7 @@ int32_t find_overlaps(coppice_context &c, DLTensor *const *results) {
       if (overlap(r.data, r.bytes, c.values[j].tensor.data, c.values[j].bytes)) r.overlaps = c.overwritten[j] = true;
     for (uint32_t j = 0; j < i; ++j)
       if (results[i] == results[j] || overlap(r.data, r.bytes, c.results[j].data, c.results[j].bytes)) {
-        begin(c, "result", j).text(" and result ").number(i).text(" are in the same memory");
+        begin(c, "result", j).text(" and result ").number(int64_t(i) + 1).text(" are in the same memory");
         return failed;
       }
   }

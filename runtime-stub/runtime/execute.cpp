@@ -92,7 +92,7 @@ int32_t run_kernel(coppice_context &c, uint32_t op_index) {
     const uint32_t *outputs = indices_of(c.plan, op.operands) + op.n_inputs;
     for (uint32_t i = 0; i < op.n_outputs; ++i)
       if (s.outputs[i] && !c.defined[outputs[i]]) {
-        begin_op_message(c, op_index).text("the kernel has not allocated output ").number(i);
+        begin_op_message(c, op_index).text("the kernel has not allocated output ").number(int64_t(i) + 1);
         return failed;
       }
   }

@@ -10,10 +10,10 @@
 namespace coppice::runtime {
 namespace {
 
-/// `graph m: node "/conv1" (onnx.Conv): output 0 has shape (2, 3)`
+/// `graph m: node "/conv1" (onnx.Conv): output 1 has shape (2, 3)`
 message begin_shape_error(const coppice_context &c, uint32_t op, uint32_t i, const int64_t *dims, int32_t rank) {
   message m = begin_op_message(c, op);
-  m.text("output ").number(i).text(" has shape ").shape(dims, rank);
+  m.text("output ").number(int64_t(i) + 1).text(" has shape ").shape(dims, rank);
   return m;
 }
 
@@ -31,7 +31,11 @@ uint32_t dying_input(const coppice_context &c, const coppice_plan_op &op, uint64
 
 int32_t no_memory(const coppice_context &c, uint32_t op, uint32_t i, const value &x) {
   message m = begin_op_message(c, op);
-  m.text("out of memory: output ").number(i).text(" of shape ").shape(x.dims, x.tensor.ndim).text(" needs ");
+  m.text("out of memory: output ")
+      .number(int64_t(i) + 1)
+      .text(" of shape ")
+      .shape(x.dims, x.tensor.ndim)
+      .text(" needs ");
   m.number(int64_t(x.bytes)).text(" bytes");
   put_inputs(m, c, op);
   return out_of_memory;
@@ -52,7 +56,12 @@ int32_t define_output(coppice_context &c, uint32_t op_index, uint32_t i, const i
   if (dims != x.dims) {
     if (rank < 0 || rank > COPPICE_MAX_RANK) {
       message m = begin_op_message(c, op_index);
-      m.text("output ").number(i).text(" has rank ").number(rank).text(", a rank is 0 to ").number(COPPICE_MAX_RANK);
+      m.text("output ")
+          .number(int64_t(i) + 1)
+          .text(" has rank ")
+          .number(rank)
+          .text(", a rank is 0 to ")
+          .number(COPPICE_MAX_RANK);
       return bad_shape;
     }
     const int64_t *want = planned.rank < 0 ? nullptr : shape_of(c.plan, planned);
@@ -81,7 +90,7 @@ int32_t define_output(coppice_context &c, uint32_t op_index, uint32_t i, const i
     result &r = c.results[c.bound[v] - 1];
     if (r.data && !same_shape(r.shape, r.rank, x.dims, x.tensor.ndim)) {
       message m = begin_op_message(c, op_index);
-      m.text("result ").number(c.bound[v] - 1).text(" of the graph has shape ").shape(r.shape, r.rank);
+      m.text("result ").number(c.bound[v]).text(" of the graph has shape ").shape(r.shape, r.rank);
       m.text(", the graph computes ").shape(x.dims, x.tensor.ndim);
       put_inputs(m, c, op_index);
       return bad_shape;
@@ -141,7 +150,7 @@ int32_t allocate_output(coppice_call *call, uint32_t i, const int64_t *dims, int
   if (r.error) return r.error;
   if (v != COPPICE_NONE && !c.defined[v]) return r.error = define_output(c, r.op, i, dims, rank);
   message m = begin_op_message(c, r.op);
-  m.text("the kernel allocates output ").number(i);
+  m.text("the kernel allocates output ").number(int64_t(i) + 1);
   if (i >= op.n_outputs)
     m.text(", it has ").number(op.n_outputs).text(" outputs");
   else

@@ -512,7 +512,7 @@ TEST(Shapes, WhatAKernelAllocatesMustBeWhatTheGraphSays) {
   Plan p = b.build();
   Allocated out;
   EXPECT_EQ(run(p, {out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: node \"f\" (my.fill): output 0 has shape (2, 4), the graph has (?, 3)");
+  EXPECT_EQ(lastError(), "graph g: node \"f\" (my.fill): output 1 has shape (2, 4), the graph has (?, 3)");
   EXPECT_EQ(out.dl.data, nullptr);
 }
 
@@ -535,11 +535,11 @@ TEST(Shapes, AKernelThatDoesNotAllocateIsFound) {
   Floats x({1});
   Allocated y;
   EXPECT_EQ(run(one(lazy, {-1}, {-1}), {x, y}), failed);
-  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel has not allocated output 0");
+  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel has not allocated output 1");
   EXPECT_EQ(run(one(twice, {-1}, {-1}), {x, y}), failed);
-  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel allocates output 0 twice");
+  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel allocates output 1 twice");
   EXPECT_EQ(run(one(beyond, {-1}, {-1}), {x, y}), failed);
-  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel allocates output 7, it has 1 outputs");
+  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): the kernel allocates output 8, it has 1 outputs");
   static const coppice_kernel stubborn{COPPICE_ABI, sizeof(coppice_kernel), COPPICE_ALLOCATES,
                                        [](coppice_call *c) -> int32_t {
                                          int64_t negative = -3, n = 1;
@@ -548,7 +548,7 @@ TEST(Shapes, AKernelThatDoesNotAllocateIsFound) {
                                          return 0;
                                        }};
   EXPECT_EQ(run(one(stubborn, {-1}, {-1}), {x, y}), badShape);
-  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): output 0 has shape (-3), which is negative, inputs (1)");
+  EXPECT_EQ(lastError(), "graph one: node \"n\" (my.op): output 1 has shape (-3), which is negative, inputs (1)");
 }
 
 // ---- Results
@@ -653,7 +653,7 @@ TEST(Results, InTheSameMemoryAreRefused) {
   Plan p = b.build();
   Floats in({1}), out({1});
   EXPECT_EQ(run(p, {in, out, out}), failed);
-  EXPECT_EQ(lastError(), "graph two: result 0 and result 1 are in the same memory");
+  EXPECT_EQ(lastError(), "graph two: result 1 and result 2 are in the same memory");
   Allocated a;
   EXPECT_EQ(run(p, {in, a, a}), failed);
 }
@@ -786,7 +786,7 @@ TEST(If, MovesAValueIntoThePlannedPlace) {
   EXPECT_EQ(result.values(), (V{3, 4}));
   Floats longer({3});
   EXPECT_EQ(run(p, {no, longer, result}), badShape);
-  EXPECT_EQ(lastError(), "graph choose: node \"if\" (onnx.If): output 0 has shape (3), the graph has (2), inputs ()");
+  EXPECT_EQ(lastError(), "graph choose: node \"if\" (onnx.If): output 1 has shape (3), the graph has (2), inputs ()");
 }
 
 TEST(If, NestsAsDeepAsThePlanSays) {
@@ -826,47 +826,47 @@ TEST(Errors, TensorsThatDoNotFit) {
 
   Floats other({4, 2});
   EXPECT_EQ(run(p, {other, out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: argument 0 has shape (4, 2), the graph wants (?, 3)");
+  EXPECT_EQ(lastError(), "graph g: argument 1 has shape (4, 2), the graph wants (?, 3)");
   Floats vector({3});
   EXPECT_EQ(run(p, {vector, out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: argument 0 has shape (3), the graph wants (?, 3)");
+  EXPECT_EQ(lastError(), "graph g: argument 1 has shape (3), the graph wants (?, 3)");
   EXPECT_EQ(run(p, {in, other}), badShape);
-  EXPECT_EQ(lastError(), "graph g: result 0 has shape (4, 2), the graph computes (?, 3)");
+  EXPECT_EQ(lastError(), "graph g: result 1 has shape (4, 2), the graph computes (?, 3)");
   Floats more({3, 3});
   EXPECT_EQ(run(p, {in, more}), badShape);
-  EXPECT_EQ(lastError(), "graph g: node \"n\" (my.op): result 0 of the graph has shape (3, 3), the graph computes "
+  EXPECT_EQ(lastError(), "graph g: node \"n\" (my.op): result 1 of the graph has shape (3, 3), the graph computes "
                          "(2, 3), inputs (2, 3)");
   Owned<int64_t> integers({2, 3});
   EXPECT_EQ(run(p, {integers, out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: argument 0 is i64, the graph wants f32");
+  EXPECT_EQ(lastError(), "graph g: argument 1 is i64, the graph wants f32");
   EXPECT_EQ(run(p, {in}), failed);
   EXPECT_EQ(lastError(), "graph g: called with 1 tensors, it has 1 arguments and 1 results");
   EXPECT_EQ(run(p, {in, nullptr}), failed);
-  EXPECT_EQ(lastError(), "graph g: result 0 is a null pointer");
+  EXPECT_EQ(lastError(), "graph g: result 1 is a null pointer");
 
   DLTensor t = in.dl;
   int64_t shape[2] = {-1, 3}, strides[2] = {1, 2};
   t.shape = shape;
   EXPECT_EQ(run(p, {&t, out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: argument 0 has shape (?, 3), which is negative or too large");
+  EXPECT_EQ(lastError(), "graph g: argument 1 has shape (?, 3), which is negative or too large");
   shape[0] = int64_t(1) << 61;
   EXPECT_EQ(run(p, {&t, out}), badShape);
   t = in.dl;
   t.strides = strides;
   EXPECT_EQ(run(p, {&t, out}), badShape);
-  EXPECT_EQ(lastError(), "graph g: argument 0 has strides, the graph wants dense, row-major memory");
+  EXPECT_EQ(lastError(), "graph g: argument 1 has strides, the graph wants dense, row-major memory");
   t = in.dl;
   t.data = nullptr;
   EXPECT_EQ(run(p, {&t, out}), failed);
-  EXPECT_EQ(lastError(), "graph g: argument 0 of shape (2, 3) has no data");
+  EXPECT_EQ(lastError(), "graph g: argument 1 of shape (2, 3) has no data");
   t = in.dl;
   t.byte_offset = 2;
   EXPECT_EQ(run(p, {&t, out}), failed);
-  EXPECT_EQ(lastError(), "graph g: argument 0 is not aligned to its elements, which have 4 bytes");
+  EXPECT_EQ(lastError(), "graph g: argument 1 is not aligned to its elements, which have 4 bytes");
   t = in.dl;
   t.device.device_type = 2;
   EXPECT_EQ(run(p, {&t, out}), failed);
-  EXPECT_EQ(lastError(), "graph g: argument 0 is on a device of DLPack type 2, the graph wants CPU memory (type 1)");
+  EXPECT_EQ(lastError(), "graph g: argument 1 is on a device of DLPack type 2, the graph wants CPU memory (type 1)");
 }
 
 TEST(Errors, AKernelThatFailsNamesItsNodeAndShapes) {
@@ -893,10 +893,10 @@ TEST(Errors, APromisedRankOrTypeOfAnAllocatedResult) {
   y.dl.dtype = dtypeOf<float>();
   y.dl.ndim = 2;
   EXPECT_EQ(run(p, {in, y}), badShape);
-  EXPECT_EQ(lastError(), "graph one: result 0 has rank 2, the graph computes the shape (2)");
+  EXPECT_EQ(lastError(), "graph one: result 1 has rank 2, the graph computes the shape (2)");
   y.dl.dtype = dtypeOf<int64_t>();
   EXPECT_EQ(run(p, {in, y}), badShape);
-  EXPECT_EQ(lastError(), "graph one: result 0 is i64, the graph computes f32");
+  EXPECT_EQ(lastError(), "graph one: result 1 is i64, the graph computes f32");
   EXPECT_EQ(y.dl.data, nullptr);
 }
 
@@ -918,7 +918,7 @@ TEST(Errors, OutOfMemory) {
     Plan p = b.build();
     Allocated out;
     EXPECT_EQ(run(p, {out}), outOfMemory);
-    EXPECT_EQ(lastError(), "graph huge: node \"f\" (my.fill): out of memory: output 0 of shape (536870912, 536870912) "
+    EXPECT_EQ(lastError(), "graph huge: node \"f\" (my.fill): out of memory: output 1 of shape (536870912, 536870912) "
                            "needs 1152921504606846976 bytes");
   }
   PlanBuilder b("overflow");
@@ -1203,9 +1203,9 @@ TEST(TypedCall, EmptyContainersAreEmptyTensorsAndNullPointersAnError) {
   ASSERT_EQ(typedAdd3(none, none, none, sum), coppice::status::ok) << coppice::last_error();
   float *null = nullptr, x[2] = {};
   EXPECT_EQ(typedAdd3(x, x, x, coppice::borrow(null, 2)), coppice::status::failed);
-  EXPECT_STREQ(coppice::last_error(), "graph add3: result 0 has no data");
+  EXPECT_STREQ(coppice::last_error(), "graph add3: result 1 has no data");
   EXPECT_EQ(typedAdd3(x, coppice::borrow(null, 2), x, x), coppice::status::failed);
-  EXPECT_STREQ(coppice::last_error(), "graph add3: argument 1 of shape (2) has no data");
+  EXPECT_STREQ(coppice::last_error(), "graph add3: argument 2 of shape (2) has no data");
 }
 
 TEST(TypedCall, ATensorIsAllocatedByTheGraphAndMayBeGivenAgain) {
@@ -1227,7 +1227,7 @@ TEST(TypedCall, ATensorIsAllocatedByTheGraphAndMayBeGivenAgain) {
 
   coppice::tensor<float, 2> matrix;
   EXPECT_EQ(typedAdd3(x, x, x, matrix), coppice::status::bad_shape);
-  EXPECT_STREQ(coppice::last_error(), "graph add3: result 0 has rank 2, the graph computes the shape (2)");
+  EXPECT_STREQ(coppice::last_error(), "graph add3: result 1 has rank 2, the graph computes the shape (2)");
   coppice::tensor<int64_t, 1> integers;
   EXPECT_EQ(typedAdd3(x, x, x, integers), coppice::status::bad_shape);
   coppice::tensor<float> anyRank;
