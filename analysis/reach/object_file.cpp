@@ -96,7 +96,8 @@ Expected<ObjectFile> ObjectFile::parse(MemoryBufferRef object) {
 
 // A string table ends with a zero: getStringTable checked that.
 StringRef ObjectFile::sectionName(uint32_t section) const {
-  return sectionNames.data() + sectionTable[section].sh_name;
+  uint32_t name = sectionTable[section].sh_name; // of SHT_NULL it was not checked
+  return name < sectionNames.size() ? StringRef(sectionNames.data() + name) : StringRef();
 }
 
 StringRef ObjectFile::symbolName(uint32_t symbol) const {
