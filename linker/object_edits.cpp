@@ -11,7 +11,8 @@ using namespace llvm::ELF;
 namespace coppice {
 
 bool ObjectEdits::needsNewSymbols() const {
-  return !definitions.empty() || any_of(relocations, [](const Retarget &r) { return !r.symbol.empty(); });
+  return !definitions.empty() || !jumps.empty() ||
+         any_of(relocations, [](const Retarget &r) { return !r.symbol.empty(); });
 }
 
 namespace {
@@ -90,11 +91,41 @@ std::unique_ptr<WritableMemoryBuffer> withNewSymbols(const ObjectFile &elf, cons
   for (const ObjectEdits::Retarget &r : edits.relocations)
     if (!r.symbol.empty() && !references.count(r.symbol)) references[r.symbol] = add(r.symbol, 0, 0);
 
+  for (const ObjectEdits::Jump &j : edits.jumps)
+    if (!references.count(j.symbol)) references[j.symbol] = add(j.symbol, 0, 0);
+  // Jumps need relocations: the table of their section, longer, or a new one.
+  struct Table {
+    uint32_t header = 0;
+    std::vector<Elf64_Rela> entries;
+    uint64_t offset = 0;
+  };
+  std::map<uint32_t, Table> tables;
+  uint32_t headerCount = uint32_t(sections.size());
+  for (const ObjectEdits::Jump &j : edits.jumps) {
+    auto [it, isNew] = tables.try_emplace(j.section);
+    if (isNew) {
+      for (uint32_t i = 1; i < sections.size(); ++i)
+        if (sections[i].sh_type == SHT_RELA && sections[i].sh_info == j.section) it->second.header = i;
+      if (!it->second.header) it->second.header = headerCount++;
+    }
+    Elf64_Rela rela = {};
+    rela.r_offset = j.offset + 1;
+    rela.setSymbolAndType(references[j.symbol], R_X86_64_PLT32);
+    rela.r_addend = -4;
+    it->second.entries.push_back(rela);
+  }
+
   uint64_t symtabAt = alignTo(original.size(), 8), symtabSize = (count + added.size()) * sizeof(Elf64_Sym);
   uint64_t stringsAt = symtabAt + symtabSize;
   uint64_t shndxAt = alignTo(stringsAt + strings.size(), 8), shndxSize = shndx ? (count + added.size()) * 4 : 0;
-  uint64_t headersAt = alignTo(shndxAt + shndxSize, 8);
-  auto buffer = WritableMemoryBuffer::getNewMemBuffer(headersAt + sections.size() * sizeof(Elf64_Shdr), name);
+  uint64_t end = alignTo(shndxAt + shndxSize, 8);
+  auto oldSize = [&](const Table &t) { return t.header < sections.size() ? uint64_t(sections[t.header].sh_size) : 0; };
+  for (auto &[section, table] : tables) {
+    table.offset = end;
+    end += oldSize(table) + table.entries.size() * sizeof(Elf64_Rela);
+  }
+  uint64_t headersAt = end;
+  auto buffer = WritableMemoryBuffer::getNewMemBuffer(headersAt + headerCount * sizeof(Elf64_Shdr), name);
   if (!buffer) return nullptr;
   MutableArrayRef<char> out = buffer->getBuffer();
   memcpy(out.data(), original.data(), original.size());
@@ -117,14 +148,43 @@ std::unique_ptr<WritableMemoryBuffer> withNewSymbols(const ObjectFile &elf, cons
   editHeader(symtab, symtabAt, symtabSize);
   editHeader(strtab, stringsAt, strings.size());
   if (shndx) editHeader(shndx, shndxAt, shndxSize);
+  for (auto &[section, table] : tables) {
+    uint64_t old = oldSize(table), added = table.entries.size() * sizeof(Elf64_Rela);
+    if (old) memcpy(out.data() + table.offset, out.data() + sections[table.header].sh_offset, old);
+    memcpy(out.data() + table.offset + old, table.entries.data(), added);
+    if (table.header >= sections.size()) {
+      Elf64_Shdr header = {};
+      header.sh_type = SHT_RELA;
+      header.sh_flags = SHF_INFO_LINK;
+      header.sh_link = symtab;
+      header.sh_info = section;
+      header.sh_addralign = 8;
+      header.sh_entsize = sizeof(Elf64_Rela);
+      write(out, headersAt + table.header * sizeof(Elf64_Shdr), header);
+    }
+    editHeader(table.header, table.offset, old + added);
+  }
+  for (const ObjectEdits::Jump &j : edits.jumps) out[sections[j.section].sh_offset + j.offset] = char(0xe9);
   auto header = read<Elf64_Ehdr>(out, 0);
   header.e_shoff = headersAt;
+  if (headerCount != sections.size()) { // counts of 65,280 and more stand in the null section's header
+    if (header.e_shnum == 0 || headerCount >= SHN_LORESERVE) {
+      header.e_shnum = 0;
+      auto null = read<Elf64_Shdr>(out, headersAt);
+      null.sh_size = headerCount;
+      write(out, headersAt, null);
+    } else {
+      header.e_shnum = uint16_t(headerCount);
+    }
+  }
   write(out, 0, header);
 
   for (const ObjectEdits::Retarget &r : edits.relocations) {
     if (r.symbol.empty()) continue;
     const ObjectFile::Relocation &old = elf.relocations(r.section)[r.relocation];
     uint64_t at = offsetIn(elf, &old);
+    if (auto it = tables.find(r.section); it != tables.end()) // the table is elsewhere now
+      at = it->second.offset + (at - sections[it->second.header].sh_offset);
     auto rela = read<Elf64_Rela>(out, at);
     // A reference through a section holds the place in the addend; what a PC-relative field adds stays.
     if (elf.symbols()[old.getSymbol(false)].getType() == STT_SECTION) {

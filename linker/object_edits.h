@@ -27,7 +27,13 @@ struct ObjectEdits {
     uint32_t section;
     uint64_t begin, end; ///< becomes int3
   };
+  struct Jump {
+    uint32_t section;
+    uint64_t offset; ///< of five bytes of code
+    std::string symbol;
+  };
   std::vector<Retarget> relocations;
+  std::vector<Jump> jumps; ///< done after the fills
   std::vector<Definition> definitions;
   std::vector<Fill> fills;
   std::vector<uint32_t> excluded; ///< sections that lld shall leave out

@@ -62,6 +62,7 @@ ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostic
   const SectionGraph &graph = *shaken.graph;
   const SymbolResolution &resolution = graph.symbols();
   std::set<std::string> dropped, undefined;
+  std::set<std::tuple<uint32_t, uint32_t, uint64_t>> jumps;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> done; // a relocation may stand for several registrations
   for (size_t i = 0; i < shaken.registrations.list.size(); ++i)
     if (const Registration &r = shaken.registrations.list[i]; r.relocation != Registration::none && shaken.counts(i))
@@ -76,6 +77,18 @@ ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostic
       } else if (shaken.verdicts[i] == Verdict::Used || shaken.uses[r.binding].isConditional) {
         if (shaken.closures[r.binding].findIdentifier(r.key)) undefined.insert(symbol.name.str());
       }
+    }
+    if (r.local && !shaken.counts(i)) {
+      // Something else may refer to the function and keep it.
+      SectionGraph::Node section = graph.nodeOf(r.object, r.section);
+      ArrayRef<FunctionRange> ranges = graph.rangesOf(section);
+      auto at = find_if(ranges, [&](const FunctionRange &f) { return f.begin == r.local->function; });
+      if (!shaken.live[section] || at == ranges.end() ||
+          shaken.live[graph.firstRangeOf(section) + (at - ranges.begin())])
+        continue;
+      if (!jumps.insert({r.object, r.section, r.local->function}).second) continue;
+      result.objects[r.object].jumps.push_back({r.section, r.local->function, droppedKernelSymbol(r.key)});
+      dropped.insert(r.key);
     }
     if (r.relocation == Registration::none || shaken.counts(i)) continue;
     if (!shaken.live[graph.nodeOf(r.object, r.section)]) continue;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analysis/reach/registrations.h"
+#include "analysis/reach/decode_x86_64.h"
+#include "analysis/reach/registration_calls.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Demangle/Demangle.h"
@@ -39,6 +41,7 @@ public:
     for (uint32_t b = 0; b < bindings.size(); ++b)
       for (uint32_t e = 0; e < bindings[b].edges.size(); ++e)
         if (auto *objects = std::get_if<ObjectEdge>(&bindings[b].edges[e].shape)) scanObject(b, e, *objects);
+    scanCalls();
     return std::move(result);
   }
 
@@ -141,6 +144,60 @@ private:
       Registration &r = add(b, e, *text, name.empty() ? std::string(*text) : demangle(name));
       r.section = section;
       r.relocation = function->second;
+    }
+  }
+
+  // All bindings at once: a call that no edge describes is another use of what it is given.
+  void scanCalls() {
+    std::vector<const CallEdge *> edges;
+    std::vector<std::pair<uint32_t, uint32_t>> ids;
+    bool any = false;
+    for (uint32_t b = 0; b < bindings.size(); ++b)
+      for (uint32_t e = 0; e < bindings[b].edges.size(); ++e)
+        if (auto *call = std::get_if<CallEdge>(&bindings[b].edges[e].shape)) {
+          edges.push_back(call);
+          ids.push_back({b, e});
+          for (uint32_t i = 1; i < elf.symbols().size() && !any; ++i) {
+            std::string demangled;
+            any = matchName(call->call, elf.symbolName(i), demangled).has_value();
+          }
+        }
+    if (!any) return;
+    thread_local std::unique_ptr<Decoder> decoder;
+    if (!decoder) decoder = std::make_unique<Decoder>();
+    FunctionSymbols functions(elf);
+    RegistrationCalls calls = matchRegistrations(elf, functions, *decoder, edges);
+    for (const UnmatchedCall &call : calls.unmatched) {
+      std::string function =
+          call.function ? demangle(elf.symbolName(call.function)) : elf.sectionName(call.section).str();
+      unclear(ids[call.edge].first, function, call.why);
+    }
+    for (const RegistrationCall &call : calls.found) {
+      auto [b, e] = ids[call.edge];
+      StringRef name = call.symbol ? elf.symbolName(call.symbol) : nameAt(call.section, uint64_t(call.offset));
+      std::string function = call.function ? demangle(elf.symbolName(call.function)) : std::string("code");
+      const AddressSource &source = call.source;
+      if (elf.opaqueRelocations(source.section)) {
+        unclear(b, function, "its relocations are in a form that cannot be edited (SHT_CREL)");
+        continue;
+      }
+      // Without a relocation the function's own code is all that can be edited: a jump of five bytes.
+      if (!source.isRelocation) {
+        ArrayRef<uint32_t> symbols = functions[source.section];
+        auto at = find_if(symbols, [&](uint32_t s) {
+          return elf.symbols()[s].st_value == uint64_t(call.offset) && elf.symbols()[s].st_size >= 5;
+        });
+        if (call.section != source.section || at == symbols.end()) {
+          unclear(b, function, "'" + call.key + "' is referred to without a relocation, and has no room for a jump");
+          continue;
+        }
+      }
+      Registration &r = add(b, e, call.key, name.empty() ? call.key : demangle(name));
+      r.section = source.section;
+      if (source.isRelocation)
+        r.relocation = uint32_t(source.index);
+      else
+        r.local = Registration::Local{source.index, uint64_t(call.offset)};
     }
   }
 

@@ -18,8 +18,12 @@ struct Registration {
   uint32_t object = 0;            ///< index in linked(); none: shape `symbols`, in an archive member that is not linked
   uint32_t section = 0, relocation = none; ///< shapes `table` and `calls`: the reference that counts or does not
   uint32_t symbol = none;                  ///< shape `symbols`: index in symbols()
-  /// Shape `calls`, where the function is referred to without a relocation: the function, in the same section.
-  std::optional<uint64_t> functionOffset;
+  /// Shape `calls`, where an instruction refers to the function without a relocation: that, and the function, both in
+  /// `section`.
+  struct Local {
+    uint64_t instruction, function;
+  };
+  std::optional<Local> local;
 };
 
 /// Shapes `table` and `calls`. What looks like a registration and does not fit stays an ordinary reference.

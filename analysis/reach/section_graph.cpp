@@ -140,6 +140,14 @@ void SectionGraph::split(uint32_t object, uint32_t section, SectionRanges ranges
   state[node] |= Split;
 }
 
+void SectionGraph::cutLocal(uint32_t object, uint32_t section, uint64_t instruction, uint64_t target) {
+  auto it = splits.find(nodeOf(object, section));
+  if (it == splits.end()) return;
+  for (FunctionRange &function : it->second.functions.ranges)
+    if (function.begin <= instruction && instruction < function.end)
+      erase_if(function.references, [&](uint64_t reference) { return reference == target; });
+}
+
 bool SectionGraph::isCut(Node node, uint32_t relocation) const {
   if (!(state[node] & Cut)) return false;
   const std::vector<uint32_t> &list = cuts.find(node)->second;

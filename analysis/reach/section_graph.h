@@ -40,6 +40,10 @@ public:
   void cut(uint32_t object, uint32_t section, uint32_t relocation);
   /// Does nothing for ranges that are empty.
   void split(uint32_t object, uint32_t section, SectionRanges ranges);
+  /// A reference without a relocation, by the instruction at an offset: it goes from the function that has it.
+  void cutLocal(uint32_t object, uint32_t section, uint64_t instruction, uint64_t target);
+  /// Is the section split, so that cutLocal() has an effect?
+  bool isSplit(Node node) const { return state[node] & Split; }
   /// A root besides lld's; -u does the same in lld.
   void keep(uint32_t symbol) { kept.push_back(symbol); }
   /// An object's constructors (.init_array and the like) are no roots.

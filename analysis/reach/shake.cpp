@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/Parallel.h"
+#include <set>
 
 using namespace llvm;
 
@@ -64,6 +65,20 @@ void splitSections(Shaken &result, const std::vector<char> &live) {
                                    "): " + f.ranges.keptWhole);
       graph.split(o, f.section, std::move(f.ranges));
     }
+}
+
+// A target without a relocation goes only if no registration that counts has it.
+void cutLocalReferences(Shaken &result) {
+  const std::vector<Registration> &list = result.registrations.list;
+  std::set<std::tuple<uint32_t, uint32_t, uint64_t>> needed;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].local && result.counts(i)) needed.insert({list[i].object, list[i].section, list[i].local->function});
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Registration &r = list[i];
+    if (!r.local || result.counts(i) || needed.count({r.object, r.section, r.local->function})) continue;
+    result.graph->cutLocal(r.object, r.section, r.local->instruction, r.local->function);
+    result.cutsAnything = true;
+  }
 }
 
 } // namespace
@@ -130,10 +145,17 @@ Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, A
 
   result.live = markLive(*result.graph);
   // Scripts may keep what only they know, and a function that they keep must stay whole.
-  if (result.cutsAnything && options.splitFunctions && !settings.isScript) {
+  bool mayBeLocal = any_of(list, [](const Registration &r) { return r.local.has_value(); });
+  if ((result.cutsAnything || mayBeLocal) && options.splitFunctions && !settings.isScript) {
     splitSections(result, result.live);
+    cutLocalReferences(result);
     result.live = markLive(*result.graph);
   }
+  // Where functions cannot be told apart, what is referred to without a relocation stays.
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].local && !result.counts(i) &&
+        !result.graph->isSplit(result.graph->nodeOf(list[i].object, list[i].section)))
+      result.verdicts[i] = Verdict::Unconditional;
   return result;
 }
 
