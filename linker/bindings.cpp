@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/bindings.h"
+#include "analysis/graph/graph_keys.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -78,7 +79,7 @@ private:
     auto buffer = MemoryBuffer::getFile(argument.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!buffer) return; // reported where graphs are compiled
     GraphFormat format = identifyGraph((*buffer)->getMemBufferRef());
-    StringRef name = nameOf(format);
+    StringRef name = bindingFormat(format);
     std::vector<size_t> readers, linked;
     for (size_t b = 0; b < bindings.size(); ++b)
       if (bindings[b].reads(name) &&
@@ -121,22 +122,16 @@ private:
     }
   }
 
-  static StringRef nameOf(GraphFormat format) {
-    switch (format) {
-    case GraphFormat::Onnx:
-      return "onnx";
-    case GraphFormat::MlirText:
-    case GraphFormat::MlirBytecode:
-      return "mlir";
-    default:
-      return "";
-    }
-  }
   /// Of such a graph NAME in --graph=NAME=FILE is the binding.
-  static bool hasOwnName(GraphFormat) { return false; }
+  static bool hasOwnName(GraphFormat format) { return format == GraphFormat::OpList; }
 
-  std::optional<std::vector<UsedKey>> readKeys(GraphFormat, MemoryBufferRef, const GraphArgument &) {
-    return std::vector<UsedKey>();
+  std::optional<std::vector<UsedKey>> readKeys(GraphFormat format, MemoryBufferRef file,
+                                               const GraphArgument &argument) {
+    if (!context) context = makeGraphContext();
+    ImportedGraph graph = importGraph(file, format, *context, diagnostics);
+    if (!graph.module) return std::nullopt;
+    append_range(result.filesRead, graph.filesRead);
+    return keysOf(*graph.module, format, argument.name.empty() ? graphNameOf(argument.file) : argument.name);
   }
 
   // One a line: "Convolution", or "ncnn:Convolution" for one binding; '#' begins a comment. What a recorded run wrote
@@ -160,6 +155,7 @@ private:
       key.graph = path;
       key.place = {.file = path, .line = line};
       key.attributesKnown = false;
+      key.isByHand = true;
       key.isExact = isRecord;
       size_t colon = text.find(':');
       auto binding = colon == StringRef::npos ? std::nullopt : indexOf(text.take_front(colon));
@@ -182,6 +178,7 @@ private:
   const Registrations &registrations;
   Diagnostics &diagnostics;
   KeyGraphs result;
+  std::unique_ptr<mlir::MLIRContext> context; // made with the first graph
 };
 
 } // namespace
@@ -229,7 +226,7 @@ void reportMissingKeys(const SymbolResolution &resolution, ArrayRef<Binding> bin
     for (const UsedKey &key : uses[b].keys) {
       if (known.contains(identifierForm(key.key)) || !said.insert(key.key).second) continue;
       Diagnostic d;
-      bool isList = !key.attributesKnown;
+      bool isList = key.isByHand;
       d.severity = isList ? Severity::Warning : Severity::Error;
       d.code = isList ? "COP404" : "COP101";
       d.message = isList ? "no kernel of " + bindings[b].name + " that is linked is called '" + key.key + "'"

@@ -197,22 +197,15 @@ private:
       return;
     }
     ImportedGraph imported;
-    switch (identifyGraph((*buffer)->getMemBufferRef())) {
-    case GraphFormat::Onnx:
-      imported = importOnnx((*buffer)->getMemBufferRef(), context(), diagnostics);
-      break;
-    case GraphFormat::MlirText:
-    case GraphFormat::MlirBytecode:
-      imported = importMlir((*buffer)->getMemBufferRef(), context(), diagnostics);
-      break;
-    case GraphFormat::Unknown:
+    GraphFormat format = identifyGraph((*buffer)->getMemBufferRef());
+    if (format == GraphFormat::Unknown)
       diagnostics.error("COP201",
                         (*buffer)->getBufferSize()
                             ? "this is not a graph: neither MLIR text, MLIR bytecode nor an ONNX model"
                             : "this graph is empty: the file has 0 bytes",
                         {.file = argument.file}, "give an .onnx, .mlir or .mlirbc file to --graph");
-      break;
-    }
+    else
+      imported = importGraph((*buffer)->getMemBufferRef(), format, context(), diagnostics);
     result.files.push_back(std::move(*buffer));
     compile(name, argument.file, true, std::move(imported));
   }

@@ -16,6 +16,15 @@ bool isText(StringRef contents) {
   });
 }
 
+/// MAX writes all that its graphs have inside after the op that they are.
+bool beginsAsMax(StringRef text) {
+  return text.ltrim().starts_with("mo.graph") || text.take_front(1 << 20).contains("\"mo.graph\"") ||
+         text.take_front(4096).contains("mo.graph @");
+}
+
+/// The first line that is not empty is the magic number, alone.
+bool beginsAsNcnn(StringRef text) { return text.ltrim().take_until(llvm::isSpace) == "7767517"; }
+
 /// The first word that is not in a comment is one that a graph begins with.
 bool beginsAsMlir(StringRef text) {
   for (;;) {
@@ -80,12 +89,21 @@ bool beginsAsOnnx(StringRef contents) {
 GraphFormat coppice::identifyGraph(llvm::MemoryBufferRef file) {
   StringRef contents = file.getBuffer();
   if (contents.starts_with("ML\xEFR")) return GraphFormat::MlirBytecode;
-  if (isText(contents) && beginsAsMlir(contents)) return GraphFormat::MlirText;
+  if (contents.starts_with(StringRef("\x5d\x86\x76\0", 4))) return GraphFormat::NcnnParamBinary; // 7767517
+  if (isText(contents)) {
+    if (beginsAsNcnn(contents)) return GraphFormat::NcnnParam;
+    if (contents.starts_with("# op-list")) return GraphFormat::OpList;
+    if (beginsAsMax(contents)) return GraphFormat::Max;
+    if (beginsAsMlir(contents)) return GraphFormat::MlirText;
+  }
   if (beginsAsOnnx(contents)) return GraphFormat::Onnx;
 
   StringRef extension = llvm::sys::path::extension(file.getBufferIdentifier());
   if (extension == ".mlir") return GraphFormat::MlirText;
   if (extension == ".mlirbc") return GraphFormat::MlirBytecode;
   if (extension == ".onnx") return GraphFormat::Onnx;
+  if (extension == ".param") return GraphFormat::NcnnParam;
+  if (file.getBufferIdentifier().ends_with(".param.bin")) return GraphFormat::NcnnParamBinary;
+  if (extension == ".ops") return GraphFormat::OpList;
   return GraphFormat::Unknown;
 }

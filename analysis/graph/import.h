@@ -48,8 +48,24 @@ ImportedGraph importMlir(llvm::MemoryBufferRef text, mlir::MLIRContext &context,
 /// the model (`model.getBufferIdentifier()` is its path).
 ImportedGraph importOnnx(llvm::MemoryBufferRef model, mlir::MLIRContext &context, Diagnostics &diagnostics);
 
-enum class GraphFormat { Unknown, MlirText, MlirBytecode, Onnx };
-/// By content first (bytecode magic, text, protobuf fields), then by the extension of the file's name.
+/// ncnn's .param or .param.bin. Both must only live as long as the call.
+ImportedGraph importNcnn(llvm::MemoryBufferRef model, mlir::MLIRContext &context, Diagnostics &diagnostics);
+
+/// One key a line, `#` begins a comment.
+ImportedGraph importOpList(llvm::MemoryBufferRef list, mlir::MLIRContext &context, Diagnostics &diagnostics);
+
+/// A graph of Modular's MAX in generic form: what graph._module.asm(print_generic_op_form=True) prints.
+ImportedGraph importMax(llvm::MemoryBufferRef text, mlir::MLIRContext &context, Diagnostics &diagnostics);
+
+enum class GraphFormat { Unknown, MlirText, MlirBytecode, Onnx, NcnnParam, NcnnParamBinary, OpList, Max };
+/// By content first (magic numbers, text, protobuf fields), then by the extension of the file's name.
 GraphFormat identifyGraph(llvm::MemoryBufferRef file);
+/// As bindings name it: "onnx", "mlir", "ncnn-param", "op-list", "max"; empty for Unknown.
+llvm::StringRef bindingFormat(GraphFormat format);
+/// With the importer of its format, which is not Unknown.
+ImportedGraph importGraph(llvm::MemoryBufferRef file, GraphFormat format, mlir::MLIRContext &context,
+                          Diagnostics &diagnostics);
+/// The name of a graph whose file has none inside: that of the file, as an identifier.
+std::string graphNameOf(llvm::StringRef path);
 
 } // namespace coppice

@@ -2,7 +2,7 @@
 // MLIR's own parser and bytecode reader; what they say becomes our diagnostics.
 #include "analysis/graph/bytecode_check.h"
 #include "analysis/graph/child_trial.h"
-#include "analysis/graph/import.h"
+#include "analysis/graph/parse_mlir.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -103,8 +103,8 @@ bool hasGraph(mlir::ModuleOp module) {
 
 } // namespace
 
-ImportedGraph coppice::importMlir(llvm::MemoryBufferRef input, mlir::MLIRContext &context, Diagnostics &diagnostics,
-                                  const TextOrigin *origin) {
+ImportedGraph coppice::parseMlir(llvm::MemoryBufferRef input, mlir::MLIRContext &context, Diagnostics &diagnostics,
+                                 const TextOrigin *origin) {
   ImportedGraph result;
   StringRef name = origin ? StringRef(origin->file) : input.getBufferIdentifier();
   StringRef contents = input.getBuffer();
@@ -151,8 +151,17 @@ ImportedGraph coppice::importMlir(llvm::MemoryBufferRef input, mlir::MLIRContext
   result.module = parse();
   if (!result.module && !errors) return fail("COP201", "MLIR cannot read it and does not say why");
   if (errors) return {};
-  if (result.module && !hasGraph(*result.module))
-    return fail("COP202", "the module has no public func.func with a body, so there is no graph in it", {},
-                "write the graph as a function: func.func @name(%x: tensor<?xf32>) -> tensor<?xf32> { … }");
   return result;
+}
+
+ImportedGraph coppice::importMlir(llvm::MemoryBufferRef input, mlir::MLIRContext &context, Diagnostics &diagnostics,
+                                  const TextOrigin *origin) {
+  ImportedGraph result = parseMlir(input, context, diagnostics, origin);
+  if (!result.module || hasGraph(*result.module)) return result;
+  Place place{.file = origin ? origin->file : input.getBufferIdentifier().str()};
+  if (origin) place.line = origin->line, place.column = origin->column;
+  diagnostics.error("COP202", "the module has no public func.func with a body, so there is no graph in it",
+                    std::move(place),
+                    "write the graph as a function: func.func @name(%x: tensor<?xf32>) -> tensor<?xf32> { … }");
+  return {};
 }

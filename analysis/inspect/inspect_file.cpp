@@ -20,7 +20,7 @@ namespace {
 constexpr StringLiteral kernelPrefix = "coppice.kernel.", planPrefix = "coppice.plan.",
                         planSuffix = ".needs_fuse_ld_coppice";
 constexpr char whatCanBeInspected[] = "give a program or library that Coppice linked, an object, an archive, a model "
-                                      "(.onnx, .mlir, .mlirbc), or a binding (.yaml)";
+                                      "(.onnx, .mlir, .mlirbc, .param, .ops), or a binding (.yaml)";
 
 class FileInspector {
 public:
@@ -279,6 +279,28 @@ private:
           "graph, or it was linked with --strip-graph or stripped by llvm-strip");
   }
 
+  static StringRef nameOf(GraphFormat format) {
+    switch (format) {
+    case GraphFormat::Unknown:
+      break;
+    case GraphFormat::MlirText:
+      return "MLIR text";
+    case GraphFormat::MlirBytecode:
+      return "MLIR bytecode";
+    case GraphFormat::Onnx:
+      return "ONNX";
+    case GraphFormat::NcnnParam:
+      return "ncnn .param";
+    case GraphFormat::NcnnParamBinary:
+      return "ncnn .param.bin";
+    case GraphFormat::OpList:
+      return "list of ops";
+    case GraphFormat::Max:
+      return "MAX";
+    }
+    return "";
+  }
+
   bool readBindingFile(MemoryBufferRef file) {
     result.kind = Inspection::Kind::Binding;
     result.binding = readBinding(file, diagnostics);
@@ -288,9 +310,7 @@ private:
   bool readModel(MemoryBufferRef file) {
     result.kind = Inspection::Kind::Model;
     GraphFormat format = identifyGraph(file);
-    result.format = format == GraphFormat::Onnx       ? "ONNX"
-                    : format == GraphFormat::MlirText ? "MLIR text"
-                                                      : "MLIR bytecode";
+    result.format = nameOf(format);
     auto graph = graphInspector.inspect(file, format, withText, diagnostics);
     if (!graph) return false;
     result.graphs.push_back(std::move(*graph));

@@ -127,6 +127,8 @@ private:
         ++own;
         OpKey key;
         std::get<0>(key) = op->getName().getStringRef().str();
+        if (auto symbol = op->getAttrOfType<mlir::StringAttr>("symbol"); symbol && std::get<0>(key) == "mo.custom")
+          std::get<0>(key) += " " + symbol.str(); // of MAX: the op that it stands for
         if (auto version = op->getAttrOfType<mlir::IntegerAttr>("coppice.version");
             version && version.getValue().getBitWidth() <= 64)
           std::get<1>(key) = version.getValue().getSExtValue();
@@ -190,8 +192,7 @@ private:
 std::optional<InspectedGraph> GraphInspector::inspect(MemoryBufferRef file, GraphFormat format, bool withText,
                                                       Diagnostics &diagnostics) {
   if (!context) context = makeGraphContext();
-  ImportedGraph imported =
-      format == GraphFormat::Onnx ? importOnnx(file, *context, diagnostics) : importMlir(file, *context, diagnostics);
+  ImportedGraph imported = importGraph(file, format, *context, diagnostics);
   if (!imported.module) return std::nullopt;
   FunctionOpInterface graph = graphFunction(*imported.module);
   if (!graph) {

@@ -147,7 +147,8 @@ struct UsedKey {
   };
   std::map<std::string, Attribute> attributes;
   bool attributesKnown = true;
-  bool isExact = false; ///< from the record of a run: rules bring nothing for it
+  bool isByHand = false; ///< from a list or a flag, not from a graph
+  bool isExact = false;  ///< from the record of a run: rules bring nothing for it
 };
 
 /// The keys that count: used ones, `always`, and what `implies` brings.

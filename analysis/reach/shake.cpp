@@ -31,6 +31,7 @@ void addKeptByHand(const ShakeOptions &options, const Registrations &registratio
       key.key = r.key;
       key.graph = "--keep-kernel=" + pattern;
       key.attributesKnown = false;
+      key.isByHand = true;
       keys.push_back(std::move(key));
     }
 }

@@ -277,7 +277,7 @@ TEST(IdentifyGraph, ByContentThenByName) {
   EXPECT_EQ(identify("", "x.mlir"), GraphFormat::MlirText);
   EXPECT_EQ(identify("garbage", "dir.onnx/x.mlirbc"), GraphFormat::MlirBytecode);
   EXPECT_EQ(identify("garbage", "x.onnx"), GraphFormat::Onnx);
-  EXPECT_EQ(identify("7767517\n3 3\n", "net.param"), GraphFormat::Unknown);
+  EXPECT_EQ(identify("7767517\n3 3\n", "net.param"), GraphFormat::NcnnParam);
   EXPECT_EQ(identify("", "x"), GraphFormat::Unknown);
 }
 
