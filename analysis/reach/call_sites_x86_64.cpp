@@ -284,17 +284,19 @@ private:
     value->offset += instruction.getOperand(first + 3).getImm();
     return value;
   }
-  bool isGotLoad() const {
+  /// The symbol's address, if the memory operand is its slot in the GOT.
+  Known gotTarget() const {
     auto relocation = relocationOf(/*immediate=*/false);
-    if (!relocation) return false;
+    if (!relocation) return std::nullopt;
     switch (relocations.table[*relocation].getType(false)) {
     case ELF::R_X86_64_GOTPCREL:
     case ELF::R_X86_64_GOTPCRELX:
     case ELF::R_X86_64_REX_GOTPCRELX:
     case ELF::R_X86_64_CODE_4_GOTPCRELX:
-      return true;
+      return relocated(*relocation);
+    default:
+      return std::nullopt;
     }
-    return false;
   }
   Known immediate(unsigned operand) const {
     if (auto relocation = relocationOf(/*immediate=*/true)) return relocated(*relocation);
@@ -350,6 +352,7 @@ private:
       if (!pointer && frameEscaped) usedMemory(std::nullopt, 0);
       return std::nullopt;
     }
+    KnownMemory::Place start = *place;
     place->offset += further;
     if (Known value = memory.load(*place, bytes)) return value;
     usedMemory(place, bytes);
@@ -358,7 +361,7 @@ private:
     if (s.sh_flags & ELF::SHF_WRITE && !object.sectionName(place->space).starts_with(".data.rel.ro"))
       return std::nullopt;
     Known value = tracker.initialValue(place->space, place->offset, bytes);
-    if (value && value->source) result.loads[*KnownMemory::placeOf(*pointer)].insert(at);
+    if (value && value->source) result.loads[start].insert(at);
     return value;
   }
   void store(const Known &pointer, unsigned bytes, Known value, int64_t further = 0) {
@@ -380,7 +383,7 @@ private:
     memory.store(*place, bytes, value);
   }
   void moveStackPointer(int64_t by) {
-    if (low[Rsp]) low[Rsp]->offset += by;
+    if (Known &stackPointer = low[Rsp]) stackPointer->offset += by;
   }
 
   // --- The two passes -----------------------------------------------------------------------------------------------
@@ -406,7 +409,7 @@ private:
       } else if (auto address = decoder.memoryAddress(instruction, at, size); address && !isRelocated) {
         result.localReferences.push_back({at, *address});
       }
-      if (description->isIndirectBranch() && !isGotLoad()) indirect = true;
+      if (description->isIndirectBranch() && !gotTarget()) indirect = true;
       if (operation == Operation::Lea && (registerAt(1) == Rsp || registerAt(1) == Rbp)) takesFrameAddress = true;
       if (operation == Operation::Copy8 && registerAt(1) == Rsp && registerAt(0) != Rbp) takesFrameAddress = true;
       bool setsFramePointer = operation == Operation::Copy8 && registerAt(0) == Rbp && registerAt(1) == Rsp;
@@ -460,14 +463,14 @@ private:
         callee = relocated(*relocation);
       } else if (!returns && *target >= begin && *target < end) {
         abandon();
-        if (low[Rsp]) stackPointers.insert({*target, *low[Rsp]});
+        if (Known stackPointer = low[Rsp]) stackPointers.insert({*target, *stackPointer});
         return isConditional;
       } else {
         callee = Value{Value::Address, int64_t(*target), section, 0, 0, AddressSource{section, false, at}};
       }
     } else if (memoryOperand() >= 0) {
       for (int r : {registerAt(0), registerAt(2)}) used(get(r));
-      if (isGotLoad()) callee = relocated(*relocationOf(/*immediate=*/false));
+      callee = gotTarget();
     } else {
       callee = get(registerAt(0));
       used(callee);
@@ -491,9 +494,9 @@ private:
     std::set<std::pair<bool, uint32_t>> spaces;
     constexpr int order[] = {Rdi, Rsi, Rdx, Rcx, R8, R9};
     for (unsigned i = 0; i < 6; ++i) {
-      site.arguments[i] = low[order[i]];
-      if (site.arguments[i])
-        if (auto place = KnownMemory::placeOf(*site.arguments[i])) spaces.insert({place->isFrame, place->space});
+      Known value = site.arguments[i] = low[order[i]];
+      auto place = value ? KnownMemory::placeOf(*value) : std::nullopt;
+      if (place) spaces.insert({place->isFrame, place->space});
     }
     for (auto [isFrame, space] : spaces)
       for (auto i = memory.all().lower_bound({isFrame, space, INT64_MIN}); i != memory.all().end(); ++i) {
@@ -534,7 +537,8 @@ private:
     case Operation::Lea:
       return set(to, address());
     case Operation::Load8:
-      return set(to, isGotLoad() ? relocated(*relocationOf(false)) : load(address(), 8));
+      if (Known symbol = gotTarget()) return set(to, symbol);
+      return set(to, load(address(), 8));
     case Operation::Load4: {
       Known value = load(address(), 4);
       if (value) value->offset &= 0xffffffff;

@@ -196,8 +196,8 @@ private:
         fail("the function with the call is not certain: " + code.uncertain);
       else if (object.symbolName(callee).contains('.'))
         fail("the compiler has changed the callee's parameters");
-      else if (edges[e]->array)
-        matchArray(e, call, matched, fail);
+      else if (auto &array = edges[e]->array)
+        matchArray(e, *array, call, matched, fail);
       else
         matchArguments(e, call, matched, fail);
     }
@@ -222,14 +222,16 @@ private:
   void matchArguments(size_t e, const CallSite &call, std::vector<Candidate> &matched, Fail fail) {
     const CallEdge &edge = *edges[e];
     std::optional<Value> length;
-    if (edge.length && !(length = argument(call, *edge.length)))
-      return fail("argument " + Twine(*edge.length) + " is not known");
+    if (edge.length) {
+      length = argument(call, *edge.length);
+      if (!length) return fail("argument " + Twine(*edge.length) + " is not known");
+    }
     add(e, argument(call, edge.key), length, argument(call, edge.function), std::nullopt, matched,
         "argument " + utostr(edge.key), "argument " + utostr(edge.function), fail);
   }
 
-  void matchArray(size_t e, const CallSite &call, std::vector<Candidate> &matched, Fail fail) {
-    const CallEdge::Array &array = *edges[e]->array;
+  void matchArray(size_t e, const CallEdge::Array &array, const CallSite &call, std::vector<Candidate> &matched,
+                  Fail fail) {
     auto pointer = argument(call, array.position);
     auto first = pointer ? KnownMemory::placeOf(*pointer) : std::nullopt;
     if (!first) return fail("argument " + Twine(array.position) + " is not the address of an array that is known");
@@ -254,9 +256,12 @@ private:
       KnownMemory::Place place = *first;
       place.offset += i * array.stride + array.functionOffset;
       std::optional<Value> length;
-      if (array.lengthOffset && !(length = word(*array.lengthOffset))) {
-        fail("a length in record " + Twine(i) + " is not known");
-        continue;
+      if (array.lengthOffset) {
+        length = word(*array.lengthOffset);
+        if (!length) {
+          fail("the length of record " + Twine(i) + " is not known");
+          continue;
+        }
       }
       std::string record = " of record " + utostr(i);
       add(e, word(array.keyOffset), length, word(array.functionOffset), place, matched, "the key" + record,
@@ -322,7 +327,8 @@ private:
       uint64_t offset = object.relocations(section)[relocation].r_offset;
       bool isCode = object.sections()[section].sh_flags & ELF::SHF_EXECINSTR;
       uint32_t function = isCode ? functionAt(section, offset) : 0;
-      for (size_t e : edgesOf(*tracker.target(section, relocation, isCode ? 4 : 0)))
+      auto callee = tracker.target(section, relocation, isCode ? 4 : 0);
+      for (size_t e : callee ? edgesOf(*callee) : ArrayRef<size_t>())
         result.unmatched.push_back({e, function, section, offset, "the callee's address is taken"});
     }
   }
