@@ -187,7 +187,7 @@ std::unique_ptr<WritableMemoryBuffer> withNewSymbols(const ObjectFile &elf, cons
       at = it->second.offset + (at - sections[it->second.header].sh_offset);
     auto rela = read<Elf64_Rela>(out, at);
     // A reference through a section holds the place in the addend; what a PC-relative field adds stays.
-    if (elf.symbols()[old.getSymbol(false)].getType() == STT_SECTION) {
+    if (elf.symbols()[elf.symbolOf(old)].getType() == STT_SECTION) {
       uint32_t type = old.getType(false);
       rela.r_addend = type == R_X86_64_PC32 || type == R_X86_64_PLT32 ? -4 : 0;
     }

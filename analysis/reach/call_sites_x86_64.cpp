@@ -68,7 +68,7 @@ std::optional<Value> CallTracker::target(uint32_t section, uint32_t relocation, 
   default:
     return std::nullopt;
   }
-  uint32_t symbol = r.getSymbol(false);
+  uint32_t symbol = object.symbolOf(r);
   if (symbol == 0) return std::nullopt;
   const ObjectFile::Symbol &s = object.symbols()[symbol];
   if (s.st_shndx == ELF::SHN_ABS) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analysis/reach/object_file.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 
 using namespace llvm;
@@ -78,9 +79,6 @@ Expected<ObjectFile> ObjectFile::parse(MemoryBufferRef object) {
       if (!table) return table.takeError();
       list = *table;
     }
-    for (const Relocation &r : list)
-      if (r.getSymbol(false) >= result.symbolTable.size() && r.getSymbol(false))
-        return createStringError("relocation section %zu refers to a symbol that does not exist", i);
     if (!result.relocationsOf[target].empty()) {
       auto both = std::make_unique<std::vector<Relocation>>(result.relocationsOf[target].vec());
       both->insert(both->end(), list.begin(), list.end());
@@ -92,6 +90,13 @@ Expected<ObjectFile> ObjectFile::parse(MemoryBufferRef object) {
     result.opaque[target] |= isCrel;
   }
   return result;
+}
+
+bool ObjectFile::hasValidRelocations() const {
+  return all_of(relocationsOf, [&](ArrayRef<Relocation> list) {
+    return all_of(list,
+                  [&](const Relocation &r) { return r.getSymbol(false) < std::max<size_t>(symbolTable.size(), 1); });
+  });
 }
 
 // A string table ends with a zero: getStringTable checked that.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One relocatable ELF object for x86-64 (System V gABI and its x86-64 supplement), as checked views into its mapped
-// bytes. All tables are in bounds once parse() has succeeded; symbol and section indices inside of relocations are
-// checked as well.
+// bytes. All tables are in bounds once parse() has succeeded; symbols inside of relocations are checked where they are
+// asked for, since most relocations of a large program are never looked at.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,6 +38,13 @@ public:
   /// Relocations that apply to a section, as they are in the file. Sections with SHT_REL or SHT_CREL have none here:
   /// see opaqueRelocations().
   llvm::ArrayRef<Relocation> relocations(uint32_t section) const { return relocationsOf[section]; }
+  /// The symbol of a relocation; 0 if there is no such symbol.
+  uint32_t symbolOf(const Relocation &relocation) const {
+    uint32_t symbol = relocation.getSymbol(false);
+    return symbol < symbolTable.size() ? symbol : 0;
+  }
+  /// Do all relocations refer to symbols that exist?
+  bool hasValidRelocations() const;
   /// Are there relocations that cannot be edited in place (SHT_CREL), or two tables for one section? These are
   /// decoded; `relocations` then points at a copy.
   bool opaqueRelocations(uint32_t section) const { return opaque[section]; }

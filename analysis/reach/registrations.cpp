@@ -3,6 +3,7 @@
 #include "analysis/reach/decode_x86_64.h"
 #include "analysis/reach/registration_calls.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/Endian.h"
@@ -22,20 +23,24 @@ std::optional<StringRef> matchName(const SymbolPattern &pattern, StringRef mangl
 // One object against all bindings. Objects are independent of each other.
 class ObjectScan {
 public:
-  ObjectScan(const SymbolResolution &resolution, ArrayRef<Binding> bindings, uint32_t object)
-      : bindings(bindings), object(object), linked(resolution.linked()[object]), elf(*linked.elf) {
+  ObjectScan(const SymbolResolution &resolution, ArrayRef<Binding> bindings, const DenseSet<uint32_t> &callees,
+             uint32_t object)
+      : bindings(bindings), callees(callees), object(object), linked(resolution.linked()[object]), elf(*linked.elf) {
     result.present.resize(bindings.size());
   }
 
   Registrations run() {
+    // Most symbols are of code: their names are not even looked at.
     for (uint32_t i = 1; i < elf.symbols().size(); ++i) {
-      StringRef name = elf.symbolName(i);
-      if (name.empty()) continue;
+      const ObjectFile::Symbol &s = elf.symbols()[i];
+      if (s.isUndefined() || (s.getType() != ELF::STT_OBJECT && s.getType() != ELF::STT_NOTYPE) || s.st_size == 0)
+        continue;
       for (uint32_t b = 0; b < bindings.size(); ++b)
         for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
           std::string demangled;
           auto *table = std::get_if<TableEdge>(&bindings[b].edges[e].shape);
-          if (table && elf.sectionOf(i) && matchName(table->from, name, demangled)) scanTable(b, e, *table, i);
+          if (table && elf.sectionOf(i) && matchName(table->from, elf.symbolName(i), demangled))
+            scanTable(b, e, *table, i);
         }
     }
     for (uint32_t b = 0; b < bindings.size(); ++b)
@@ -71,14 +76,14 @@ private:
     return it == byPlace.end() ? StringRef() : elf.symbolName(it->second);
   }
   StringRef targetName(const ObjectFile::Relocation &r) {
-    uint32_t symbol = r.getSymbol(false);
+    uint32_t symbol = elf.symbolOf(r);
     if (elf.symbols()[symbol].getType() != ELF::STT_SECTION) return elf.symbolName(symbol);
     return nameAt(elf.sectionOf(symbol), uint64_t(r.r_addend));
   }
 
   // A string that a relocation points at; it may be in a section of strings of this object only.
   std::optional<StringRef> stringAt(const ObjectFile::Relocation &r, std::optional<uint64_t> length) {
-    uint32_t symbol = r.getSymbol(false), section = elf.sectionOf(symbol);
+    uint32_t symbol = elf.symbolOf(r), section = elf.sectionOf(symbol);
     if (!section || r.getType(false) != ELF::R_X86_64_64) return std::nullopt;
     ArrayRef<uint8_t> bytes = elf.contents(section);
     uint64_t offset = elf.symbols()[symbol].st_value + uint64_t(r.r_addend);
@@ -157,12 +162,17 @@ private:
         if (auto *call = std::get_if<CallEdge>(&bindings[b].edges[e].shape)) {
           edges.push_back(call);
           ids.push_back({b, e});
-          for (uint32_t i = 1; i < elf.symbols().size() && !any; ++i) {
+          // Global callees are known; a local one is a function of this object.
+          for (uint32_t i = 1; i < elf.firstGlobal() && !any; ++i) {
             std::string demangled;
-            any = matchName(call->call, elf.symbolName(i), demangled).has_value();
+            any = elf.symbols()[i].getType() == ELF::STT_FUNC &&
+                  matchName(call->call, elf.symbolName(i), demangled).has_value();
           }
         }
-    if (!any) return;
+    any |= any_of(linked.globals, [&](uint32_t id) { return callees.contains(id); });
+    if (!any || edges.empty()) return;
+    if (!elf.hasValidRelocations())
+      return unclear(ids[0].first, "relocations", "they refer to symbols that do not exist");
     thread_local std::unique_ptr<Decoder> decoder;
     if (!decoder) decoder = std::make_unique<Decoder>();
     FunctionSymbols functions(elf);
@@ -229,6 +239,7 @@ private:
   }
 
   ArrayRef<Binding> bindings;
+  const DenseSet<uint32_t> &callees; // of shape `calls`: indices in symbols()
   uint32_t object;
   const LinkedObject &linked;
   const ObjectFile &elf;
@@ -240,12 +251,21 @@ private:
 
 Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Binding> bindings) {
   const auto &objects = resolution.linked();
-  std::vector<Registrations> parts(objects.size());
-  parallelFor(0, objects.size(), [&](size_t i) {
-    if (objects[i].elf) parts[i] = ObjectScan(resolution, bindings, uint32_t(i)).run();
-  });
   Registrations result;
   result.present.resize(bindings.size());
+  if (bindings.empty()) return result;
+  DenseSet<uint32_t> callees;
+  for (const Binding &binding : bindings)
+    for (const BindingEdge &edge : binding.edges)
+      if (auto *call = std::get_if<CallEdge>(&edge.shape))
+        for (uint32_t id = 0; id < resolution.symbols().size(); ++id) {
+          std::string demangled;
+          if (matchName(call->call, resolution.symbols()[id].name, demangled)) callees.insert(id);
+        }
+  std::vector<Registrations> parts(objects.size());
+  parallelFor(0, objects.size(), [&](size_t i) {
+    if (objects[i].elf) parts[i] = ObjectScan(resolution, bindings, callees, uint32_t(i)).run();
+  });
   for (Registrations &part : parts) {
     llvm::append_range(result.list, std::move(part.list));
     llvm::append_range(result.unclear, std::move(part.unclear));

@@ -284,11 +284,21 @@ Error SymbolResolution::addArchive(size_t file) {
   const InputFile &input = inputs[file];
   const Archive &archive = *input.archive;
   if (archive.isEmpty()) return Error::success();
+  // GNU's index: a big-endian count, as many offsets of members, as many names; of 4 bytes, or of 8 in large archives.
+  // classifyInput() has checked it. LLVM's iterator reads each member's header, for each of its symbols.
   if (archive.hasSymbolTable() && !input.wholeArchive) {
-    for (const Archive::Symbol &s : archive.symbols()) {
-      auto child = s.getMember();
-      if (!child) return inFile(input.path, child.takeError());
-      if (Error error = offerLazy(s.getName(), file, child->getChildOffset())) return error;
+    const char *index = archive.getSymbolTable().data();
+    size_t size = archive.kind() == Archive::K_GNU ? 4 : 8;
+    auto number = [&](size_t i) {
+      const char *p = index + i * size;
+      return size == 4 ? uint64_t(support::endian::read32be(p)) : support::endian::read64be(p);
+    };
+    size_t count = number(0);
+    const char *name = index + (count + 1) * size;
+    for (size_t i = 1; i <= count; ++i) {
+      StringRef symbol(name);
+      if (Error error = offerLazy(symbol, file, number(i))) return error;
+      name = symbol.end() + 1;
     }
     return Error::success();
   }

@@ -371,7 +371,8 @@ void SectionGraph::follow(Node from, uint32_t relocation, bool fromFde, function
   uint32_t object = owner[from];
   const LinkedObject &linked = resolution.linked()[object];
   const ObjectFile::Relocation &r = linked.elf->relocations(from - firstNode[object])[relocation];
-  uint32_t symbol = r.getSymbol(false);
+  uint32_t symbol = linked.elf->symbolOf(r);
+  if (symbol == 0) return;
   if (symbol < linked.elf->firstGlobal()) return followTo(object, symbol, r, fromFde, relocation, visit);
   uint32_t id = linked.globals[symbol - linked.elf->firstGlobal()];
   followGlobal(id, r, fromFde, relocation, visit);

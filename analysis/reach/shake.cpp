@@ -53,7 +53,10 @@ void splitSections(Shaken &result, const std::vector<char> &live) {
     for (uint32_t i = 1; i < elf.sections().size(); ++i) {
       SectionGraph::Node node = graph.nodeOf(uint32_t(o), i);
       if (!live[node] || !(elf.sections()[i].sh_flags & ELF::SHF_EXECINSTR) || elf.opaqueRelocations(i)) continue;
-      if (!symbols) symbols.emplace(functionSymbolsBySection(elf));
+      if (!symbols) {
+        if (!elf.hasValidRelocations()) return; // lld says what is wrong
+        symbols.emplace(functionSymbolsBySection(elf));
+      }
       if ((*symbols)[i].size() < 2) continue;
       if (!decoder) decoder = std::make_unique<Decoder>();
       found[o].push_back({i, splitIntoFunctions(elf, i, *decoder, (*symbols)[i])});

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 
+from large_programs import LLVM_PROGRAM, MLIR_PROGRAM, archives
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-COPPICE, LLVM = BUILD / "bin/ld.coppice", pathlib.Path("/usr/lib/llvm-22")
-LLD = LLVM / "bin/ld.lld"
+COPPICE, LLD = BUILD / "bin/ld.coppice", "/usr/lib/llvm-22/bin/ld.lld"
 failures = 0
 
 C = r"""
@@ -41,34 +42,6 @@ __attribute__((visibility("hidden"))) int hidden_dead() { return 1; }
 __attribute__((visibility("hidden"))) int hidden_used() { return 2; }
 int exported() { return hidden_used(); }
 int local_by_script() { return 3; }
-"""
-LLVM_PROGRAM = r"""
-namespace llvm { class PassBuilder; class Module; class LLVMContext; class raw_ostream;
-  void initializeCodeGen(class PassRegistry &); struct PassRegistry *p; }
-extern "C" { void LLVMInitializeX86Target(); void LLVMInitializeX86TargetInfo(); void LLVMInitializeX86TargetMC();
-  void LLVMInitializeX86AsmPrinter(); void LLVMInitializeAArch64Target(); void LLVMInitializeAArch64TargetInfo();
-  void LLVMInitializeAArch64TargetMC(); void LLVMInitializeAArch64AsmPrinter(); void LLVMInitializeAMDGPUTarget();
-  void LLVMInitializeAMDGPUTargetInfo(); void LLVMInitializeAMDGPUTargetMC(); void LLVMInitializeAMDGPUAsmPrinter();
-  void LLVMInitializeNVPTXTarget(); void LLVMInitializeNVPTXTargetInfo(); void LLVMInitializeNVPTXTargetMC();
-  void LLVMInitializeNVPTXAsmPrinter(); void *LLVMCreatePassBuilderOptions(); void *LLVMRunPasses(void *, const char *, void *, void *); }
-int main() {
-  LLVMInitializeX86TargetInfo(); LLVMInitializeX86Target(); LLVMInitializeX86TargetMC(); LLVMInitializeX86AsmPrinter();
-  LLVMInitializeAArch64TargetInfo(); LLVMInitializeAArch64Target(); LLVMInitializeAArch64TargetMC();
-  LLVMInitializeAArch64AsmPrinter(); LLVMInitializeAMDGPUTargetInfo(); LLVMInitializeAMDGPUTarget();
-  LLVMInitializeAMDGPUTargetMC(); LLVMInitializeAMDGPUAsmPrinter(); LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget(); LLVMInitializeNVPTXTargetMC(); LLVMInitializeNVPTXAsmPrinter();
-  return LLVMRunPasses(0, "default<O2>", 0, LLVMCreatePassBuilderOptions()) != 0;
-}
-"""
-MLIR_PROGRAM = r"""
-namespace mlir { class DialectRegistry; void registerAllDialects(DialectRegistry &);
-  void registerAllExtensions(DialectRegistry &); void registerAllPasses(); }
-int main(int, char **v) {
-  auto &registry = *reinterpret_cast<mlir::DialectRegistry *>(v);
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllPasses();
-}
 """
 
 
@@ -151,12 +124,11 @@ with tempfile.TemporaryDirectory() as folder:
     absolute[absolute.index("-o") + 1] = "self.out"
     compare("coppice itself", folder, absolute)
 
-    libraries = sorted(str(p) for p in (LLVM / "lib").glob("libLLVM*.a"))
+    libraries = archives("LLVM")
     system = ["-lz", "-lzstd", "-lxml2", "-ldl", "-lpthread", "-lm"]
     group = ["-Wl,--start-group", *libraries, "-Wl,--end-group", *system]
     compare("LLVM's archives", folder, linker_arguments(folder, "llvm.o", "-Wl,-S", *group, "-o", "llvm.out"))
-    mlir = sorted(str(p) for p in (LLVM / "lib").glob("libMLIR*.a") if "CAPI" not in p.name and "Python" not in p.name)
-    group = ["-Wl,--start-group", *mlir, *libraries, "-Wl,--end-group", *system]
+    group = ["-Wl,--start-group", *archives("MLIR"), *libraries, "-Wl,--end-group", *system]
     compare("MLIR's and LLVM's archives", folder, linker_arguments(folder, "mlir.o", "-Wl,-S", *group, "-o", "mlir.out"))
 
     for lto in ["-flto=thin", "-flto"]:
