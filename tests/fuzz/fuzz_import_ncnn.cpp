@@ -8,10 +8,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
   llvm::MemoryBufferRef file(bytes, "fuzz.param");
   auto context = coppice::makeGraphContext();
-  for (auto [import, format] : {std::pair(coppice::importNcnn, coppice::GraphFormat::NcnnParam),
-                                std::pair(coppice::importOpList, coppice::GraphFormat::OpList)}) {
+  for (coppice::GraphFormat format : {coppice::GraphFormat::NcnnParam, coppice::GraphFormat::OpList}) {
     coppice::Diagnostics diagnostics;
-    coppice::ImportedGraph graph = import(file, *context, diagnostics);
+    coppice::ImportedGraph graph = coppice::importGraph(file, format, *context, diagnostics);
     if (!graph.module == !diagnostics.hasErrors()) abort();
     if (!graph.module) continue;
     if (mlir::failed(mlir::verify(*graph.module))) abort();
