@@ -60,7 +60,9 @@ private:
     bool any = false;
     // linked() may grow while plans are added, never here.
     for (; objectsRead < resolution.linked().size(); ++objectsRead) {
-      const ObjectRef &object = resolution.linked()[objectsRead];
+      const LinkedObject &object = resolution.linked()[objectsRead];
+      any = true;
+      if (!object.mentionsCoppice) continue;
       if (isSlimLto(object.buffer)) {
         diagnostics.error("COP105", object.name + " has only gcc's LTO code, which no other linker can read", {},
                           "compile it with -ffat-lto-objects, or without -flto");
@@ -73,7 +75,6 @@ private:
         stopped = true;
         return false;
       }
-      any = true;
       for (size_t i = before; i < records.graphs.size(); ++i) {
         auto [it, isNew] = graphOwner.try_emplace(records.graphs[i].name, i);
         if (!isNew && records.graphs[it->second].object != records.graphs[i].object) {

@@ -5,6 +5,7 @@
 #include "llvm/IR/GlobalValue.h"
 #include "llvm/LTO/LTO.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/Parallel.h"
 
 using namespace llvm;
 using namespace llvm::object;
@@ -29,13 +30,103 @@ bool SymbolResolution::isDefined(StringRef name) const {
 }
 
 // `name` must stay where it is.
-uint32_t SymbolResolution::intern(StringRef name) {
-  auto [it, isNew] = ids.try_emplace(CachedHashStringRef(name), uint32_t(symbolList.size()));
-  if (isNew) symbolList.emplace_back().name = name;
+uint32_t SymbolResolution::intern(CachedHashStringRef name) {
+  auto [it, isNew] = ids.try_emplace(name, uint32_t(symbolList.size()));
+  if (isNew) symbolList.emplace_back().name = name.val();
   return it->second;
 }
 
+namespace {
+
+// GNU's index of an archive: a big-endian count, as many offsets of members, as many names; of 4 bytes, or of 8 in
+// large archives. classifyInput() has checked it. LLVM's iterator reads each member's header, for each of its symbols.
+class ArchiveIndex {
+public:
+  explicit ArchiveIndex(const Archive &archive)
+      : index(archive.getSymbolTable().data()), size(archive.kind() == Archive::K_GNU ? 4 : 8) {}
+  size_t count() const { return number(0); }
+  uint64_t member(size_t i) const { return number(i + 1); }
+  const char *names() const { return index + (count() + 1) * size; }
+
+private:
+  uint64_t number(size_t i) const {
+    const char *p = index + i * size;
+    return size == 4 ? uint64_t(support::endian::read32be(p)) : support::endian::read64be(p);
+  }
+  const char *index;
+  size_t size;
+};
+
+bool hasIndex(const InputFile &input) {
+  return input.kind == InputKind::Archive && !input.archive->isEmpty() && input.archive->hasSymbolTable() &&
+         !input.wholeArchive;
+}
+
+// foo@@V is the default version of foo.
+StringRef withoutVersion(StringRef name) {
+  size_t at = name.find('@');
+  return at != StringRef::npos && name.substr(at).starts_with("@@") ? name.take_front(at) : name;
+}
+
+std::vector<CachedHashStringRef> globalNames(const ObjectFile &elf) {
+  std::vector<CachedHashStringRef> names;
+  names.reserve(elf.symbols().size() - elf.firstGlobal());
+  for (uint32_t i = elf.firstGlobal(); i < elf.symbols().size(); ++i)
+    names.emplace_back(withoutVersion(elf.symbolName(i)));
+  return names;
+}
+
+} // namespace
+
+// Most of the time goes into reading headers and hashing names. A member that turns out not to be linked is read in
+// vain, which costs less than the waiting.
+void SymbolResolution::readAhead() {
+  struct Task {
+    size_t file;
+    uint64_t member;
+    ReadAhead result;
+  };
+  std::vector<Task> tasks;
+  size_t names = 0;
+  indexNames.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == InputKind::Object) tasks.push_back({i, 0, {}});
+    if (!hasIndex(inputs[i])) continue;
+    ArchiveIndex index(*inputs[i].archive);
+    uint64_t last = 0;
+    names += index.count();
+    for (size_t n = 0; n < index.count() && !inputs[i].archive->isThin(); ++n)
+      if (uint64_t member = index.member(n); member != last) tasks.push_back({i, last = member, {}});
+  }
+  parallelFor(0, inputs.size(), [&](size_t i) {
+    if (!hasIndex(inputs[i])) return;
+    ArchiveIndex index(*inputs[i].archive);
+    const char *name = index.names();
+    indexNames[i].reserve(index.count());
+    for (size_t n = 0; n < index.count(); ++n) {
+      indexNames[i].emplace_back(StringRef(name));
+      name = indexNames[i].back().val().end() + 1;
+    }
+  });
+  parallelFor(0, tasks.size(), [&](size_t i) {
+    auto object = openMember(tasks[i].file, tasks[i].member);
+    if (!object) return consumeError(object.takeError()); // said when it is extracted
+    if (identify_magic(object->buffer.getBuffer()) != file_magic::elf_relocatable) return;
+    auto elf = ObjectFile::parse(object->buffer);
+    if (!elf) return consumeError(elf.takeError());
+    tasks[i].result.names = globalNames(*elf);
+    tasks[i].result.elf.emplace(std::move(*elf));
+  });
+  for (Task &task : tasks) {
+    if (hasIndex(inputs[task.file]) == false) names += task.result.names.size();
+    if (task.result.elf) ahead.try_emplace({task.file, task.member}, std::move(task.result));
+  }
+  ids.reserve(names);
+  symbolList.reserve(names);
+}
+
 Error SymbolResolution::run() {
+  readAhead();
   for (const std::string &name : settings.undefined)
     if (Error error = require(name)) return error;
   for (size_t n = 0; n < (order.empty() ? inputs.size() : order.size()); ++n) {
@@ -95,6 +186,7 @@ Error SymbolResolution::addObject(ObjectRef object) {
 
 Error SymbolResolution::addBitcodeSymbols(LinkedObject &object) {
   size_t number = objects.size() - 1;
+  object.mentionsCoppice = true; // nobody looked
   auto file = lto::InputFile::create(object.buffer);
   if (!file) return inFile(object.name, file.takeError());
   for (const auto &[name, kind] : (*file)->getComdatTable())
@@ -122,19 +214,24 @@ Error SymbolResolution::addBitcodeSymbols(LinkedObject &object) {
 
 Error SymbolResolution::addElfSymbols(LinkedObject &object) {
   size_t number = objects.size() - 1;
-  auto parsed = ObjectFile::parse(object.buffer);
-  if (!parsed) return inFile(object.name, parsed.takeError());
-  object.elf.emplace(std::move(*parsed));
+  ReadAhead own;
+  if (auto it = ahead.find({object.file, object.member}); it != ahead.end()) {
+    own = std::move(it->second);
+  } else {
+    auto parsed = ObjectFile::parse(object.buffer);
+    if (!parsed) return inFile(object.name, parsed.takeError());
+    own.names = globalNames(*parsed);
+    own.elf.emplace(std::move(*parsed));
+  }
+  object.elf.emplace(std::move(*own.elf));
   chooseGroups(object);
   const ObjectFile &elf = *object.elf;
   std::vector<uint32_t> undefined;
-  object.globals.reserve(elf.symbols().size() - elf.firstGlobal());
+  object.globals.reserve(own.names.size());
   for (uint32_t i = elf.firstGlobal(); i < elf.symbols().size(); ++i) {
     const ObjectFile::Symbol &s = elf.symbols()[i];
-    // foo@@V is the default version of foo.
-    StringRef name = elf.symbolName(i);
-    if (size_t at = name.find('@'); at != StringRef::npos && name.substr(at).starts_with("@@"))
-      name = name.take_front(at);
+    CachedHashStringRef name = own.names[i - elf.firstGlobal()];
+    object.mentionsCoppice |= name.val().starts_with("coppice.") || name.val() == "__gnu_lto_slim";
     uint32_t id = intern(name);
     object.globals.push_back(id);
     if (s.isUndefined()) {
@@ -215,7 +312,7 @@ Error SymbolResolution::reference(uint32_t id, bool weak, uint8_t visibility) {
   return Error::success();
 }
 
-Error SymbolResolution::offerLazy(StringRef name, size_t file, uint64_t member) {
+Error SymbolResolution::offerLazy(CachedHashStringRef name, size_t file, uint64_t member) {
   GlobalSymbol &s = symbolList[intern(name)];
   switch (s.kind) {
   case GlobalSymbol::Undefined:
@@ -227,7 +324,7 @@ Error SymbolResolution::offerLazy(StringRef name, size_t file, uint64_t member) 
     s.member = member;
     break;
   case GlobalSymbol::Common:
-    if (settings.fortranCommon && replacesCommon(name, file, member)) return extract(file, member);
+    if (settings.fortranCommon && replacesCommon(name.val(), file, member)) return extract(file, member);
     break;
   default:
     break;
@@ -284,22 +381,10 @@ Error SymbolResolution::addArchive(size_t file) {
   const InputFile &input = inputs[file];
   const Archive &archive = *input.archive;
   if (archive.isEmpty()) return Error::success();
-  // GNU's index: a big-endian count, as many offsets of members, as many names; of 4 bytes, or of 8 in large archives.
-  // classifyInput() has checked it. LLVM's iterator reads each member's header, for each of its symbols.
-  if (archive.hasSymbolTable() && !input.wholeArchive) {
-    const char *index = archive.getSymbolTable().data();
-    size_t size = archive.kind() == Archive::K_GNU ? 4 : 8;
-    auto number = [&](size_t i) {
-      const char *p = index + i * size;
-      return size == 4 ? uint64_t(support::endian::read32be(p)) : support::endian::read64be(p);
-    };
-    size_t count = number(0);
-    const char *name = index + (count + 1) * size;
-    for (size_t i = 1; i <= count; ++i) {
-      StringRef symbol(name);
-      if (Error error = offerLazy(symbol, file, number(i))) return error;
-      name = symbol.end() + 1;
-    }
+  if (hasIndex(input)) {
+    ArchiveIndex index(archive);
+    for (size_t i = 0; i < indexNames[file].size(); ++i)
+      if (Error error = offerLazy(indexNames[file][i], file, index.member(i))) return error;
     return Error::success();
   }
   Error error = Error::success();
@@ -323,7 +408,7 @@ Error SymbolResolution::addArchive(size_t file) {
     }
     for (const ObjectSymbol &s : *list)
       if (!s.undefined)
-        if (Error e = offerLazy(s.name, file, object->member)) {
+        if (Error e = offerLazy(CachedHashStringRef(s.name), file, object->member)) {
           consumeError(std::move(error));
           return e;
         }
@@ -337,7 +422,7 @@ Error SymbolResolution::addLazyObject(size_t file) {
   if (!list) return inFile(inputs[file].path, list.takeError());
   for (const ObjectSymbol &s : *list)
     if (!s.undefined)
-      if (Error error = offerLazy(s.name, file, 0)) return error;
+      if (Error error = offerLazy(CachedHashStringRef(s.name), file, 0)) return error;
   return Error::success();
 }
 

@@ -41,6 +41,7 @@ struct LinkedObject : ObjectRef {
   std::optional<ObjectFile> elf; ///< not for bitcode
   std::vector<uint32_t> globals; ///< for each symbol from elf->firstGlobal() on, or of the bitcode: index in symbols()
   std::vector<uint32_t> groups;  ///< SHT_GROUP sections
+  bool mentionsCoppice = false;  ///< it has a symbol "coppice.…", or gcc's LTO code alone
   std::vector<uint32_t> losing;  ///< groups, and .gnu.linkonce sections, whose contents an earlier object gives
 };
 
@@ -58,7 +59,7 @@ public:
 
   /// Objects and extracted members, in order of extraction. Grows with require(); elements stay where they are.
   const std::deque<LinkedObject> &linked() const { return objects; }
-  const std::deque<GlobalSymbol> &symbols() const { return symbolList; }
+  const std::vector<GlobalSymbol> &symbols() const { return symbolList; }
   /// Null if nothing mentions it.
   const GlobalSymbol *find(llvm::StringRef name) const;
   /// Is there a reference to this symbol in what is linked (defined or not)?
@@ -75,13 +76,15 @@ private:
   llvm::Error addArchive(size_t file);
   llvm::Error addLazyObject(size_t file);
   llvm::Error addShared(size_t file);
-  llvm::Error offerLazy(llvm::StringRef name, size_t file, uint64_t member);
+  llvm::Error offerLazy(llvm::CachedHashStringRef name, size_t file, uint64_t member);
   llvm::Error reference(uint32_t id, bool weak, uint8_t visibility = llvm::ELF::STV_DEFAULT);
   void define(uint32_t id, size_t object, uint32_t index, uint8_t binding, bool common);
   llvm::Error extract(size_t file, uint64_t member);
   llvm::Expected<ObjectRef> openMember(size_t file, uint64_t member) const;
   bool replacesCommon(llvm::StringRef name, size_t file, uint64_t member);
-  uint32_t intern(llvm::StringRef name);
+  uint32_t intern(llvm::CachedHashStringRef name);
+  uint32_t intern(llvm::StringRef name) { return intern(llvm::CachedHashStringRef(name)); }
+  void readAhead();
 
   const std::vector<InputFile> &inputs;
   LinkSettings settings;
@@ -89,7 +92,14 @@ private:
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver saver{allocator};
   llvm::DenseMap<llvm::CachedHashStringRef, uint32_t> ids;
-  std::deque<GlobalSymbol> symbolList;
+  std::vector<GlobalSymbol> symbolList;
+  /// What needs no order: done for all objects in parallel.
+  struct ReadAhead {
+    std::optional<ObjectFile> elf;
+    std::vector<llvm::CachedHashStringRef> names; ///< of global symbols, without @@VERSION
+  };
+  llvm::DenseMap<std::pair<size_t, uint64_t>, ReadAhead> ahead;
+  std::vector<std::vector<llvm::CachedHashStringRef>> indexNames; ///< of each archive's index
   llvm::DenseSet<std::pair<size_t, uint64_t>> extracted;
   llvm::DenseMap<llvm::CachedHashStringRef, uint32_t> groupOwner;
   std::deque<LinkedObject> objects;

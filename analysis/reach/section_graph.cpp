@@ -12,9 +12,9 @@ namespace coppice {
 
 SectionGraph::SectionGraph(const SymbolResolution &resolution, const LinkSettings &settings)
     : resolution(resolution), settings(settings) {
-  const auto &objects = resolution.linked();
-  firstNode.reserve(objects.size() + 1);
-  for (const LinkedObject &object : objects) {
+  firstNode.reserve(resolution.linked().size());
+  for (const LinkedObject &object : resolution.linked()) {
+    objects.push_back(&object);
     firstNode.push_back(nodes);
     nodes += object.elf ? object.elf->sections().size() : 0;
   }
@@ -22,13 +22,20 @@ SectionGraph::SectionGraph(const SymbolResolution &resolution, const LinkSetting
   owner.resize(nodes);
   nextInGroup.resize(nodes);
   for (uint32_t i = 0; i < objects.size(); ++i)
-    if (objects[i].elf) addSections(i);
+    if (objects[i]->elf) addSections(i);
   commons = nodes;
-  for (uint32_t id = 0; id < resolution.symbols().size(); ++id)
-    if (resolution.symbols()[id].kind == GlobalSymbol::Common) {
+  definition.resize(resolution.symbols().size());
+  for (uint32_t id = 0; id < resolution.symbols().size(); ++id) {
+    const GlobalSymbol &symbol = resolution.symbols()[id];
+    if (symbol.kind == GlobalSymbol::Common) {
       commonNode[id] = nodes++;
       commonSymbols.push_back(id);
+    } else if (symbol.kind == GlobalSymbol::Defined && objects[symbol.object]->elf) {
+      uint32_t section = objects[symbol.object]->elf->sectionOf(symbol.index);
+      if (section && (state[firstNode[symbol.object] + section] & Present))
+        definition[id] = firstNode[symbol.object] + section;
     }
+  }
   firstRange = nodes;
   // lld replaces references; that the wrapped function itself is kept as well errs on the safe side.
   auto idOf = [&](const std::string &name) -> std::optional<uint32_t> {
@@ -188,7 +195,7 @@ uint64_t SectionGraph::sizeOf(Node node) const {
 }
 
 bool SectionGraph::isReserved(Node node) const {
-  const ObjectFile &elf = *resolution.linked()[owner[node]].elf;
+  const ObjectFile &elf = *objects[owner[node]]->elf;
   const ObjectFile::Section &s = elf.sections()[sectionOf(node)];
   switch (s.sh_type) {
   case ELF::SHT_INIT_ARRAY:
@@ -271,17 +278,16 @@ void SectionGraph::forEachRoot(function_ref<void(Root)> visit) const {
   for (uint32_t id = 0; id < symbols.size(); ++id)
     if (isExported(symbols[id], id)) root(symbols[id], id, RootKind::Exported);
 
-  const auto &objects = resolution.linked();
   for (uint32_t o = 0; o < objects.size(); ++o) {
-    if (!objects[o].elf) {
+    if (!objects[o]->elf) {
       // Code that does not exist yet: what the module mentions, its code may refer to.
-      for (uint32_t id : objects[o].globals)
+      for (uint32_t id : objects[o]->globals)
         if (symbols[id].kind == GlobalSymbol::Common ||
-            (symbols[id].kind == GlobalSymbol::Defined && objects[symbols[id].object].elf))
+            (symbols[id].kind == GlobalSymbol::Defined && objects[symbols[id].object]->elf))
           root(symbols[id], id, RootKind::Lto);
       continue;
     }
-    const ObjectFile &elf = *objects[o].elf;
+    const ObjectFile &elf = *objects[o]->elf;
     for (uint32_t i = 1; i < elf.sections().size(); ++i) {
       Node node = firstNode[o] + i;
       if (!(state[node] & Present)) continue;
@@ -313,7 +319,7 @@ void SectionGraph::forEachEdge(Node node, function_ref<void(Edge)> visit) const 
     auto [section, index] = rangeOwner[node - firstRange];
     const SplitSection &split = splits.find(section)->second;
     const FunctionRange &function = split.functions.ranges[index];
-    auto relocations = resolution.linked()[owner[section]].elf->relocations(sectionOf(section));
+    auto relocations = objects[owner[section]]->elf->relocations(sectionOf(section));
     auto at = lower_bound(split.byOffset, function.begin,
                           [&](uint32_t r, uint64_t offset) { return relocations[r].r_offset < offset; });
     for (; at != split.byOffset.end() && relocations[*at].r_offset < function.end; ++at)
@@ -321,7 +327,7 @@ void SectionGraph::forEachEdge(Node node, function_ref<void(Edge)> visit) const 
     for (uint64_t target : function.references) reach(section, target, noRelocation, visit);
     return;
   }
-  const ObjectFile &elf = *resolution.linked()[owner[node]].elf;
+  const ObjectFile &elf = *objects[owner[node]]->elf;
   if (auto it = dependents.find(node); it != dependents.end())
     for (Node dependent : it->second)
       if (state[dependent] & Present) reachWhole(dependent, noRelocation, visit);
@@ -369,7 +375,7 @@ void SectionGraph::reachWhole(Node section, uint32_t relocation, function_ref<vo
 
 void SectionGraph::follow(Node from, uint32_t relocation, bool fromFde, function_ref<void(Edge)> visit) const {
   uint32_t object = owner[from];
-  const LinkedObject &linked = resolution.linked()[object];
+  const LinkedObject &linked = *objects[object];
   const ObjectFile::Relocation &r = linked.elf->relocations(from - firstNode[object])[relocation];
   uint32_t symbol = linked.elf->symbolOf(r);
   if (symbol == 0) return;
@@ -385,7 +391,9 @@ void SectionGraph::followGlobal(uint32_t id, const ObjectFile::Relocation &r, bo
                                 function_ref<void(Edge)> visit) const {
   const GlobalSymbol &symbol = resolution.symbols()[id];
   if (symbol.kind == GlobalSymbol::Defined) {
-    if (resolution.linked()[symbol.object].elf) followTo(symbol.object, symbol.index, r, fromFde, relocation, visit);
+    Node node = definition[id];
+    if (node && !fromFde && !(state[node] & Split)) return visit({node, relocation});
+    if (node) followTo(symbol.object, symbol.index, r, fromFde, relocation, visit);
   } else if (symbol.kind == GlobalSymbol::Common) {
     visit({commonNode.find(id)->second, relocation});
   } else if (!startStop.empty()) {
@@ -396,7 +404,7 @@ void SectionGraph::followGlobal(uint32_t id, const ObjectFile::Relocation &r, bo
 
 void SectionGraph::followTo(uint32_t object, uint32_t index, const ObjectFile::Relocation &r, bool fromFde,
                             uint32_t relocation, function_ref<void(Edge)> visit) const {
-  const ObjectFile &elf = *resolution.linked()[object].elf;
+  const ObjectFile &elf = *objects[object]->elf;
   uint32_t section = elf.sectionOf(index);
   if (!section) return;
   Node node = firstNode[object] + section;
@@ -421,7 +429,7 @@ void SectionGraph::followTo(uint32_t object, uint32_t index, const ObjectFile::R
 // System V x86-64 psABI, 4.2.4: records of a length word, a word that is 0 for a CIE, and contents. CIEs keep the
 // personality routine (their first relocation), FDEs the LSDA; an FDE's function is kept by others.
 void SectionGraph::scanEhFrame(Node node, function_ref<void(Edge)> visit) const {
-  const ObjectFile &elf = *resolution.linked()[owner[node]].elf;
+  const ObjectFile &elf = *objects[owner[node]]->elf;
   uint32_t section = sectionOf(node);
   ArrayRef<uint8_t> bytes = elf.contents(section);
   auto relocations = elf.relocations(section);

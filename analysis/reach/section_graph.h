@@ -99,9 +99,11 @@ private:
 
   const SymbolResolution &resolution;
   const LinkSettings &settings;
-  std::vector<Node> firstNode; // of each object
-  std::vector<uint8_t> state;  // of each section
-  std::vector<uint32_t> owner; // object of each section
+  std::vector<const LinkedObject *> objects;
+  std::vector<Node> definition; // of each symbol: the section; 0 if it has none that is present
+  std::vector<Node> firstNode;  // of each object
+  std::vector<uint8_t> state;   // of each section
+  std::vector<uint32_t> owner;  // object of each section
   std::vector<Node> nextInGroup;
   llvm::DenseMap<Node, llvm::SmallVector<Node, 2>> dependents;
   llvm::DenseMap<Node, std::vector<uint32_t>> cuts; // sorted
