@@ -136,6 +136,7 @@ void SectionGraph::split(uint32_t object, uint32_t section, SectionRanges ranges
   SplitSection &added = splits[node];
   if (added.functions.ranges.size()) return;
   added.functions = std::move(ranges);
+  if (auto &t = tables[object]; !t) t = std::make_unique<RelativeTables>(*objects[object]->elf);
   added.first = nodes;
   for (uint32_t i = 0; i < added.functions.ranges.size(); ++i) rangeOwner.push_back({node, i});
   nodes += added.functions.ranges.size();
@@ -379,21 +380,21 @@ void SectionGraph::follow(Node from, uint32_t relocation, bool fromFde, function
   const ObjectFile::Relocation &r = linked.elf->relocations(from - firstNode[object])[relocation];
   uint32_t symbol = linked.elf->symbolOf(r);
   if (symbol == 0) return;
-  if (symbol < linked.elf->firstGlobal()) return followTo(object, symbol, r, fromFde, relocation, visit);
+  if (symbol < linked.elf->firstGlobal()) return followTo(from, object, symbol, r, fromFde, relocation, visit);
   uint32_t id = linked.globals[symbol - linked.elf->firstGlobal()];
-  followGlobal(id, r, fromFde, relocation, visit);
+  followGlobal(from, id, r, fromFde, relocation, visit);
   if (alsoMeans.empty()) return;
   if (auto it = alsoMeans.find(id); it != alsoMeans.end())
-    for (uint32_t other : it->second) followGlobal(other, r, fromFde, relocation, visit);
+    for (uint32_t other : it->second) followGlobal(from, other, r, fromFde, relocation, visit);
 }
 
-void SectionGraph::followGlobal(uint32_t id, const ObjectFile::Relocation &r, bool fromFde, uint32_t relocation,
-                                function_ref<void(Edge)> visit) const {
+void SectionGraph::followGlobal(Node from, uint32_t id, const ObjectFile::Relocation &r, bool fromFde,
+                                uint32_t relocation, function_ref<void(Edge)> visit) const {
   const GlobalSymbol &symbol = resolution.symbols()[id];
   if (symbol.kind == GlobalSymbol::Defined) {
     Node node = definition[id];
     if (node && !fromFde && !(state[node] & Split)) return visit({node, relocation});
-    if (node) followTo(symbol.object, symbol.index, r, fromFde, relocation, visit);
+    if (node) followTo(from, symbol.object, symbol.index, r, fromFde, relocation, visit);
   } else if (symbol.kind == GlobalSymbol::Common) {
     visit({commonNode.find(id)->second, relocation});
   } else if (!startStop.empty()) {
@@ -402,7 +403,7 @@ void SectionGraph::followGlobal(uint32_t id, const ObjectFile::Relocation &r, bo
   }
 }
 
-void SectionGraph::followTo(uint32_t object, uint32_t index, const ObjectFile::Relocation &r, bool fromFde,
+void SectionGraph::followTo(Node from, uint32_t object, uint32_t index, const ObjectFile::Relocation &r, bool fromFde,
                             uint32_t relocation, function_ref<void(Edge)> visit) const {
   const ObjectFile &elf = *objects[object]->elf;
   uint32_t section = elf.sectionOf(index);
@@ -412,14 +413,26 @@ void SectionGraph::followTo(uint32_t object, uint32_t index, const ObjectFile::R
   if (fromFde && ((elf.sections()[section].sh_flags & (ELF::SHF_EXECINSTR | ELF::SHF_LINK_ORDER)) || nextInGroup[node]))
     return;
   if (!(state[node] & Split)) return visit({node, relocation});
-  // Where in the section? Behind the field of a PC-relative reference may stand an immediate of up to four bytes; all
-  // that is possible counts.
   const ObjectFile::Symbol &symbol = elf.symbols()[index];
+  uint64_t size = elf.sections()[section].sh_size;
   visit({node, relocation});
+  auto at = [&](int64_t offset) {
+    if (offset < 0 || uint64_t(offset) > size) return reachWhole(node, relocation, visit);
+    reach(node, uint64_t(offset), relocation, visit);
+  };
+  // Data that is relative to its own place: where it points depends on its table. A section's symbol is known to its
+  // own object only.
+  bool isCode = objects[owner[from]]->elf->sections()[from - firstNode[owner[from]]].sh_flags & ELF::SHF_EXECINSTR;
+  if (!isCode && !isEhFrame(from) && symbol.getType() == ELF::STT_SECTION && owner[from] == object) {
+    auto targets = tables.find(object)->second->targets(from - firstNode[object], relocation);
+    for (int64_t target : targets) at(target);
+    if (!targets.empty()) return;
+  }
+  // Behind the field of a PC-relative reference may stand an immediate of up to four bytes; all that is possible
+  // counts.
   for (unsigned fieldToEnd : {4, 5, 6, 8}) {
     int64_t offset = targetOffset(r, symbol.st_value, fieldToEnd);
-    if (offset < 0 || uint64_t(offset) > elf.sections()[section].sh_size) return reachWhole(node, relocation, visit);
-    reach(node, uint64_t(offset), relocation, visit);
+    at(offset);
     if (targetOffset(r, symbol.st_value, 8) == offset) break; // not PC-relative
   }
   // A reference to a named symbol is to that symbol, whatever the addend.

@@ -6,12 +6,14 @@
 #pragma once
 #include "analysis/reach/function_ranges.h"
 #include "analysis/reach/link_settings.h"
+#include "analysis/reach/relative_tables.h"
 #include "analysis/reach/resolve_symbols.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -89,10 +91,10 @@ private:
   void reach(Node section, uint64_t offset, uint32_t relocation, llvm::function_ref<void(Edge)> visit) const;
   void reachWhole(Node section, uint32_t relocation, llvm::function_ref<void(Edge)> visit) const;
   void follow(Node from, uint32_t relocation, bool fromFde, llvm::function_ref<void(Edge)> visit) const;
-  void followGlobal(uint32_t symbol, const ObjectFile::Relocation &r, bool fromFde, uint32_t relocation,
+  void followGlobal(Node from, uint32_t symbol, const ObjectFile::Relocation &r, bool fromFde, uint32_t relocation,
                     llvm::function_ref<void(Edge)> visit) const;
-  void followTo(uint32_t object, uint32_t symbol, const ObjectFile::Relocation &r, bool fromFde, uint32_t relocation,
-                llvm::function_ref<void(Edge)> visit) const;
+  void followTo(Node from, uint32_t object, uint32_t symbol, const ObjectFile::Relocation &r, bool fromFde,
+                uint32_t relocation, llvm::function_ref<void(Edge)> visit) const;
   void scanEhFrame(Node node, llvm::function_ref<void(Edge)> visit) const;
   bool isReserved(Node node) const;
   bool isCut(Node node, uint32_t relocation) const;
@@ -108,7 +110,8 @@ private:
   llvm::DenseMap<Node, llvm::SmallVector<Node, 2>> dependents;
   llvm::DenseMap<Node, std::vector<uint32_t>> cuts; // sorted
   llvm::DenseMap<Node, SplitSection> splits;
-  std::vector<std::pair<Node, uint32_t>> rangeOwner; // section, index, of each range node
+  llvm::DenseMap<uint32_t, std::unique_ptr<RelativeTables>> tables; // of objects with sections that are split
+  std::vector<std::pair<Node, uint32_t>> rangeOwner;                // section, index, of each range node
   std::vector<uint32_t> commonSymbols;
   llvm::DenseMap<uint32_t, Node> commonNode;
   llvm::DenseMap<uint32_t, llvm::SmallVector<uint32_t, 1>> alsoMeans; // --wrap
