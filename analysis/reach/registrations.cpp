@@ -63,7 +63,8 @@ private:
   }
   void unclear(uint32_t binding, const Twine &place, std::string why) {
     result.present[binding] = true;
-    result.unclear.push_back({binding, (linked.name + ": " + place).str(), std::move(why)});
+    UnclearRegistration unclear{binding, (linked.name + ": " + place).str(), std::move(why)};
+    if (said.insert({binding, unclear.place + unclear.why}).second) result.unclear.push_back(std::move(unclear));
   }
 
   // The name of a function or variable at a place, for what is referred to through its section.
@@ -244,6 +245,7 @@ private:
   const LinkedObject &linked;
   const ObjectFile &elf;
   DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> byPlace;
+  std::set<std::pair<uint32_t, std::string>> said; ///< one function may have many calls that are unclear for one reason
   Registrations result;
 };
 
