@@ -70,7 +70,8 @@ bool beginsAsOnnx(StringRef contents) {
     unsigned length = 0;
     const char *error = nullptr;
     auto number = [&] {
-      uint64_t value = llvm::decodeULEB128(p, &length, end, &error);
+      // Ten bytes are what a number can have; of more the reader makes undefined shifts.
+      uint64_t value = llvm::decodeULEB128(p, &length, end - p > 10 ? p + 10 : end, &error);
       p += length;
       return value;
     };

@@ -99,6 +99,7 @@ struct Implication {
   std::string op; ///< a key, or "*" for each
   std::vector<std::string> brings;
   std::vector<AttributeCondition> when; ///< all must hold; holds if it is not known
+  bool sameAttributes = false; ///< what it brings has the attributes of the op, as far as conditions ask for them
   Place place;
 };
 
@@ -107,10 +108,9 @@ struct Implication {
 struct CodeUse {
   SymbolPattern symbol;                 ///< demangled
   std::vector<std::string> brings;      ///< these keys; or, where it is empty, the key is an argument of the call:
-  unsigned argument = 0;                ///< position as in CallEdge: a string, or
+  unsigned argument = 0;                ///< its position, as in CallEdge: a string, or
   std::optional<SymbolPattern> indexOf; ///< the index of an entry in this data symbol, which a TableEdge describes.
-  ///< A reference that is no call with a constant there uses all keys, but for those from these functions:
-  std::vector<SymbolPattern> except;
+                                        ///< A reference that is no call with a constant there uses all keys.
   Place place;
 };
 
@@ -120,6 +120,9 @@ struct Binding {
   std::vector<BindingEdge> edges;
   std::vector<Implication> implies;
   std::vector<CodeUse> uses;
+  /// Functions whose references are no `uses`: `implies` and the graph say what they need. An `{op}` is a registered
+  /// key.
+  std::vector<SymbolPattern> ownCode;
   std::vector<std::string> always;      ///< keys that are used whatever the graph is
   std::vector<BindingVariant> variants; ///< from the most general to the most special
   std::string file;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keys are nodes, rules are edges; a breadth-first walk from the used keys. A key that a rule brings has attributes
-// that nobody knows, so all its rules hold, even where its uses in graphs would exclude them.
+// that nobody knows, so all its rules hold, even where its uses in graphs would exclude them; unless the rule says that
+// they are those of the op that brings it.
 #include "analysis/reach/binding.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <deque>
 
@@ -29,42 +31,47 @@ KeyClosure::KeyClosure(const Binding &binding, llvm::ArrayRef<UsedKey> used) {
   llvm::StringMap<std::vector<const Implication *>> rules;
   for (const Implication &rule : binding.implies) rules[rule.op].push_back(&rule);
 
-  llvm::StringMap<size_t> index; // into `list`
-  std::vector<char> isBrought;   // by a rule: attributes are not known
+  /// What is known of a key's attributes: those of these uses, or nothing.
+  struct Uses {
+    llvm::SmallVector<const UsedKey *, 1> list;
+    bool others = false;
+    bool add(const Uses &more) {
+      size_t before = list.size();
+      for (const UsedKey *use : more.list)
+        if (!llvm::is_contained(list, use)) list.push_back(use);
+      bool grows = list.size() > before || (more.others && !others);
+      others |= more.others;
+      return grows;
+    }
+  };
+  std::vector<Uses> uses;        // of list's elements
+  llvm::StringMap<size_t> index; // into list
   std::deque<size_t> queue;
-  auto reach = [&](Key key, bool brought) {
+  auto reach = [&](Key key, const Uses &more) {
     auto [it, isNew] = index.try_emplace(key.key, list.size());
     if (isNew) {
       list.push_back(std::move(key));
-      isBrought.push_back(brought);
-    } else if (brought && !isBrought[it->second]) {
-      isBrought[it->second] = true;
-    } else {
-      return;
+      uses.emplace_back();
     }
-    queue.push_back(it->second);
+    if (uses[it->second].add(more) || isNew) queue.push_back(it->second);
   };
-  std::vector<std::vector<const UsedKey *>> uses;
-  for (const UsedKey &key : used) {
-    reach({key.key, &key, nullptr, {}}, false);
-    size_t at = index.lookup(key.key);
-    if (uses.size() <= at) uses.resize(at + 1);
-    uses[at].push_back(&key);
-  }
-  for (const std::string &key : binding.always) reach({key, nullptr, nullptr, {}}, true);
+  for (const UsedKey &key : used) reach({key.key, &key, nullptr, {}}, {{&key}, false});
+  for (const std::string &key : binding.always) reach({key, nullptr, nullptr, {}}, {{}, true});
 
   while (!queue.empty()) {
     size_t at = queue.front();
     queue.pop_front();
     std::string from = list[at].key;
     auto apply = [&](const Implication &rule) {
-      bool applies = isBrought[at] || llvm::any_of(uses[at], [&](const UsedKey *use) {
-                       if (use->isExact) return false;
-                       return !use->attributesKnown ||
-                              llvm::all_of(rule.when, [&](auto &condition) { return holds(condition, *use); });
-                     });
-      if (!applies) return;
-      for (const std::string &key : rule.brings) reach({key, nullptr, &rule, from}, true);
+      Uses those; // for which the rule holds
+      those.others = uses[at].others;
+      for (const UsedKey *use : uses[at].list)
+        if (!use->isExact &&
+            (!use->attributesKnown || llvm::all_of(rule.when, [&](auto &condition) { return holds(condition, *use); })))
+          those.list.push_back(use);
+      if (those.list.empty() && !those.others) return;
+      if (!rule.sameAttributes) those = {{}, true};
+      for (const std::string &key : rule.brings) reach({key, nullptr, &rule, from}, those);
     };
     for (StringRef op : {StringRef(from), StringRef("*")})
       if (auto found = rules.find(op); found != rules.end())

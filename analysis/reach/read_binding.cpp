@@ -355,6 +355,10 @@ void BindingReader::implication(const YamlValue &value, std::vector<Implication>
     else
       rule.when.push_back(condition(*when));
   }
+  if (const YamlValue *attributes = fields.get("attributes")) {
+    rule.sameAttributes = text(attributes, "'attributes'") == "same";
+    if (!rule.sameAttributes) error("'attributes' may only be 'same'", *attributes);
+  }
   fields.finish();
   for (std::string &op : ops) {
     rule.op = std::move(op);
@@ -367,7 +371,7 @@ void BindingReader::use(const YamlValue &value, std::vector<CodeUse> &uses) {
   CodeUse use;
   use.place = value.place;
   Fields fields(*this, value, "an element of 'uses'");
-  use.symbol = pattern(fields.get("symbol", true), "'symbol'", KeyIn::Forbidden);
+  std::vector<SymbolPattern> symbols = patterns(fields.get("symbol", true), "'symbol'", KeyIn::Forbidden);
   const YamlValue *brings = fields.get("brings"), *key = fields.get("key"), *index = fields.get("index");
   if (!!brings + !!key + !!index != 1)
     error("an element of 'uses' has one of 'brings', 'key' (the argument that is the key) and 'index' (the argument "
@@ -381,11 +385,11 @@ void BindingReader::use(const YamlValue &value, std::vector<CodeUse> &uses) {
     use.indexOf = pattern(of, "'of'", KeyIn::Forbidden);
     if (!index) error("'of' is for 'index': the table of the entry", *of);
   }
-  const YamlValue *except = fields.get("except");
-  if (except && brings) error("'except' is for 'key' and 'index'", *except);
-  use.except = patterns(except, "'except'", KeyIn::Forbidden);
   fields.finish();
-  uses.push_back(std::move(use));
+  for (SymbolPattern &symbol : symbols) {
+    use.symbol = std::move(symbol);
+    uses.push_back(use);
+  }
 }
 
 std::optional<Binding> BindingReader::read(const YamlValue &root) {
@@ -427,6 +431,7 @@ std::optional<Binding> BindingReader::read(const YamlValue &root) {
     error("a binding without edges binds nothing", *edges);
   list(fields.get("implies"), "implies", [&](const YamlValue &value) { implication(value, binding.implies); });
   list(fields.get("uses"), "uses", [&](const YamlValue &value) { use(value, binding.uses); });
+  binding.ownCode = patterns(fields.get("own-code"), "a pattern of 'own-code'", KeyIn::Optional);
   binding.always = strings(fields.get("always"), "a key of 'always'");
   fields.finish();
   return binding;

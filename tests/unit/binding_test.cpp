@@ -60,9 +60,10 @@ implies:
   - {op: "*", brings: [Cast, Packing]}
   - {op: A, brings: B, when: [{attribute: x, not: y}, {attribute: z, is: 1}]}
 uses:
-  - {symbol: "ns::flatten({*})", brings: [Flatten]}
+  - {symbol: ["ns::flatten({*})", "ns::reshape({*})"], brings: [Flatten]}
   - {symbol: "ns::create(char const*)", key: 1}
-  - {symbol: "ns::create(int)", index: 1, of: "ns::table", except: ["ns::Net::{*}"]}
+  - {symbol: "ns::create(int)", index: 1, of: "ns::table"}
+own-code: ["ns::Net::{*}", "ns::{op}::{*}"]
 always: [Input]
 )yaml");
   ASSERT_EQ(b.name, "all");
@@ -131,12 +132,15 @@ always: [Input]
   EXPECT_EQ(b.implies[3].when.size(), 2U);
   EXPECT_EQ(b.always, std::vector<std::string>{"Input"});
 
-  ASSERT_EQ(b.uses.size(), 3U);
+  ASSERT_EQ(b.uses.size(), 4U);
   EXPECT_EQ(b.uses[0].brings, std::vector<std::string>{"Flatten"});
-  EXPECT_EQ(b.uses[1].argument, 1U);
-  EXPECT_FALSE(b.uses[1].indexOf);
-  EXPECT_TRUE(b.uses[2].indexOf->matches("ns::table"));
-  EXPECT_TRUE(b.uses[2].except[0].matches("ns::Net::load(int)"));
+  EXPECT_EQ(b.uses[1].symbol.str(), "ns::reshape({*})");
+  EXPECT_EQ(b.uses[2].argument, 1U);
+  EXPECT_FALSE(b.uses[2].indexOf);
+  EXPECT_TRUE(b.uses[3].indexOf->matches("ns::table"));
+  ASSERT_EQ(b.ownCode.size(), 2U);
+  EXPECT_TRUE(b.ownCode[0].matches("ns::Net::load(int)"));
+  EXPECT_EQ(b.ownCode[1].match("ns::Conv::forward()"), "Conv");
 
   ASSERT_EQ(b.variants.size(), 3U);
   EXPECT_EQ(b.variants[1].cpuLevel, 4U);
@@ -178,7 +182,7 @@ TEST(Binding, NearNamesAreOffered) {
   ASSERT_EQ(diagnostics.all().size(), 3U);
   EXPECT_EQ(diagnostics.all()[2].message, "unknown field 'graph' of a binding");
   EXPECT_EQ(diagnostics.all()[2].help,
-            "did you mean 'graphs'? known are name, graphs, variants, edges, implies, uses, always");
+            "did you mean 'graphs'? known are name, graphs, variants, edges, implies, uses, own-code, always");
 }
 
 TEST(Binding, WrongValues) {
@@ -232,6 +236,8 @@ TEST(Binding, WrongRules) {
   EXPECT_EQ(errors(good + "implies: [{op: A}]\n"), "4:11: 'brings' is missing in a rule of 'implies'\n");
   EXPECT_EQ(errors(good + "implies: [{op: A, brings: B, when: {attribute: 9}}]\n"),
             "4:36: a condition has one of 'is' and 'not'\n");
+  EXPECT_EQ(errors(good + "implies: [{op: A, brings: B, attributes: some}]\n"),
+            "4:42: 'attributes' may only be 'same'\n");
   EXPECT_EQ(
       errors(good + "uses: [{symbol: f}]\n"),
       "4:8: an element of 'uses' has one of 'brings', 'key' (the argument that is the key) and 'index' (the argument "
@@ -336,6 +342,32 @@ implies:
   EXPECT_EQ(names(KeyClosure(b, key)), "A");
   key.attributes["x"] = {{"1", "2"}, 2, false};
   EXPECT_EQ(names(KeyClosure(b, key)), "A Default NoDefault");
+}
+
+TEST(KeyClosure, AttributesThatAreHandedOn) {
+  Binding b = read(R"yaml(
+name: b
+graphs: [op-list]
+edges: [{symbol: "k_{op}"}]
+implies:
+  - {op: Group, brings: Conv, attributes: same}
+  - {op: Conv, brings: ReLU, when: {attribute: 9, is: 1}}
+  - {op: Conv, brings: Clip, when: {attribute: 9, is: 3}}
+  - {op: Other, brings: Group}
+)yaml");
+  UsedKey group = used("Group");
+  group.attributes["9"] = {{"1"}, 1, false};
+  EXPECT_EQ(names(KeyClosure(b, group)), "Conv Group ReLU");
+  // A use of its own besides.
+  UsedKey conv = used("Conv");
+  conv.attributes["9"] = {{"3"}, 1, false};
+  EXPECT_EQ(names(KeyClosure(b, {conv, group})), "Clip Conv Group ReLU");
+  EXPECT_EQ(names(KeyClosure(b, conv)), "Clip Conv");
+  // Of what is handed on nothing is known.
+  EXPECT_EQ(names(KeyClosure(b, {group, used("Other")})), "Clip Conv Group Other ReLU");
+  UsedKey recorded = used("Group");
+  recorded.isExact = true;
+  EXPECT_EQ(names(KeyClosure(b, recorded)), "Group");
 }
 
 TEST(KeyClosure, KeysAsSymbolsSpellThem) {
