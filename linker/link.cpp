@@ -242,6 +242,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
 
   // Beyond this point the inputs do not change.
   LinkSettings settings = readLinkSettings(commandLine);
+  settings.hideExports = options.hideExports;
   SymbolResolution resolution(inputs, settings);
   if (Error error = resolution.run()) diagnostics.error("COP302", toString(std::move(error)));
   KernelIndex index(inputs, diagnostics);
@@ -279,7 +280,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   if (!diagnostics.hasErrors()) {
     ShakeEdits edits;
     SymbolResolution *program = &resolution;
-    if (any_of(keys.uses, [](const BindingUse &use) { return use.isConditional; })) {
+    if (options.hideExports || any_of(keys.uses, [](const BindingUse &use) { return use.isConditional; })) {
       if (!additions.arguments.empty() || !additions.first.empty()) {
         std::vector<size_t> order = addMemoryInputs(inputs, additions);
         program = &whole.emplace(inputs, settings, std::move(order));
@@ -292,6 +293,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       if (!options.cpuLevels.empty()) shakeOptions.cpuLevel = options.cpuLevels.front();
       shaken = shake(*program, settings, bindings, std::move(registrations), std::move(keys.uses), shakeOptions);
       edits = editsFor(*shaken, bindings, diagnostics);
+      warnKept(*shaken, bindings, diagnostics);
       if (!edits.droppedKernels.empty()) {
         dropped = droppedKernelsObject(edits.droppedKernels, sys::path::filename(commandLine.output).str());
         additions.memory.push_back({dropped->getBufferIdentifier().str(), dropped->getBuffer(), false, {}});
@@ -351,7 +353,10 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     }
 
   if (options.printKernels) printKernels(out, graphs);
-  if (options.sizeSummary) printSizeSummary(out, graphs, index, commandLine.output);
+  if (options.sizeSummary) {
+    printSizeSummary(out, graphs, index, commandLine.output);
+    printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
+  }
   return 0;
 }
 

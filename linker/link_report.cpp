@@ -2,11 +2,13 @@
 #include "linker/link_report.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
+#include <set>
 
 using namespace llvm;
 
@@ -50,8 +52,10 @@ static std::string withCommas(uint64_t n) {
 void printSizeSummary(raw_ostream &os, const CompiledGraphs &graphs, const KernelIndex &index, StringRef output) {
   uint64_t size = 0;
   (void)sys::fs::file_size(output, size);
-  os << "kept " << graphs.usedKernels.size() << " of " << index.size() << " kernels for " << graphs.graphs.size()
-     << (graphs.graphs.size() == 1 ? " graph" : " graphs") << "; " << output << ": " << withCommas(size) << " bytes\n";
+  if (index.size() || !graphs.graphs.empty())
+    os << "kept " << graphs.usedKernels.size() << " of " << index.size() << " kernels for " << graphs.graphs.size()
+       << (graphs.graphs.size() == 1 ? " graph; " : " graphs; ");
+  os << output << ": " << withCommas(size) << " bytes\n";
   for (const CompiledGraph &graph : graphs.graphs) {
     os << "  graph " << graph.name << ": " << graph.plan.ops.size() << " ops, plan "
        << withCommas(graph.object.planBytes) << " bytes, weights " << withCommas(graph.object.weightsBytes)
@@ -62,6 +66,98 @@ void printSizeSummary(raw_ostream &os, const CompiledGraphs &graphs, const Kerne
     else
       os << "known at run time (the graph has dynamic shapes); " << withCommas(graph.plan.arenaBytes)
          << " bytes of static shapes\n";
+  }
+}
+
+// Bytes in memory of what is linked, and of what of it lives.
+static std::pair<uint64_t, uint64_t> loadedBytes(const Shaken &shaken) {
+  const SectionGraph &graph = *shaken.graph;
+  uint64_t all = 0, live = 0;
+  for (SectionGraph::Node node = 1; graph.isSection(node); ++node) {
+    if (!graph.isPresent(node)) continue;
+    const ObjectFile &elf = *graph.symbols().linked()[graph.objectOf(node)].elf;
+    if (!(elf.sections()[graph.sectionOf(node)].sh_flags & ELF::SHF_ALLOC)) continue;
+    uint64_t size = graph.sizeOf(node);
+    all += size;
+    if (!shaken.live[node]) continue;
+    live += size;
+    ArrayRef<FunctionRange> ranges = graph.rangesOf(node);
+    for (size_t i = 0; i < ranges.size(); ++i)
+      if (!shaken.live[graph.firstRangeOf(node) + i]) live -= ranges[i].end - ranges[i].begin;
+  }
+  return {all, live};
+}
+
+void printRegistrations(raw_ostream &os, ArrayRef<Binding> bindings, const Registrations &registrations,
+                        const Shaken *shaken) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    std::set<std::string> all, kept;
+    for (size_t i = 0; i < registrations.list.size(); ++i) {
+      const Registration &r = registrations.list[i];
+      if (r.binding != b) continue;
+      all.insert(r.key);
+      if (!shaken || shaken->counts(i)) kept.insert(r.key);
+    }
+    for (size_t i = 0; i < registrations.objects.size(); ++i) {
+      const auto &object = registrations.objects[i];
+      if (object.binding != b) continue;
+      all.insert(object.keys.begin(), object.keys.end());
+      if (!shaken || !shaken->constructorsDead[i]) kept.insert(object.keys.begin(), object.keys.end());
+    }
+    if (all.empty()) continue;
+    os << bindings[b].name << ": kept " << kept.size() << " of " << all.size() << " registered kernels";
+    if (!shaken || !shaken->uses[b].isConditional) {
+      std::string formats;
+      for (const std::string &format : bindings[b].graphs) formats += (formats.empty() ? "" : " or ") + format;
+      os << ": no graph of form " << formats << " says what is used (--graph=FILE, --gc-kernels=" << bindings[b].name
+         << ")";
+    }
+    os << "\n";
+  }
+  if (shaken && shaken->cutsAnything) {
+    auto [all, live] = loadedBytes(*shaken);
+    os << "kept " << withCommas(live) << " of " << withCommas(all) << " bytes of code and data that are linked\n";
+  }
+  if (shaken)
+    for (const std::string &place : shaken->keptWhole) os << "  functions not told apart: " << place << "\n";
+}
+
+void warnKept(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostics &diagnostics) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    if (!shaken.uses[b].isConditional) continue;
+    std::vector<const UnclearRegistration *> list;
+    for (const UnclearRegistration &unclear : shaken.registrations.unclear)
+      if (unclear.binding == b) list.push_back(&unclear);
+    if (list.empty()) continue;
+    Diagnostic d;
+    d.severity = Severity::Warning;
+    d.code = "COP403";
+    d.message = std::to_string(list.size()) + (list.size() == 1 ? " registration" : " registrations") + " of " +
+                bindings[b].name + (list.size() == 1 ? " is" : " are") + " not understood; what " +
+                (list.size() == 1 ? "it registers" : "they register") + " is kept";
+    for (size_t i = 0; i < std::min<size_t>(list.size(), 3); ++i)
+      d.notes.push_back({list[i]->place + ": " + list[i]->why, {}});
+    if (list.size() > 3) d.notes.push_back({"+" + std::to_string(list.size() - 3) + " more", {}});
+    diagnostics.report(std::move(d));
+  }
+  if (!shaken.pinnedByExports.empty()) {
+    uint64_t sum = 0;
+    for (auto [symbol, bytes] : shaken.pinnedByExports) sum += bytes;
+    Diagnostic d;
+    d.severity = Severity::Warning;
+    d.code = "COP406";
+    d.message = std::to_string(shaken.pinnedByExports.size()) +
+                (shaken.pinnedByExports.size() == 1 ? " exported symbol keeps " : " exported symbols keep ") +
+                withCommas(sum) + " bytes that nothing else needs";
+    const auto &symbols = shaken.graph->symbols().symbols();
+    for (size_t i = 0; i < std::min<size_t>(shaken.pinnedByExports.size(), 5); ++i) {
+      auto [symbol, bytes] = shaken.pinnedByExports[i];
+      d.notes.push_back({demangle(symbols[symbol].name) + " keeps " + withCommas(bytes) + " bytes", {}});
+    }
+    if (shaken.pinnedByExports.size() > 5)
+      d.notes.push_back({"+" + std::to_string(shaken.pinnedByExports.size() - 5) + " more", {}});
+    d.help = "link with --hide-exports, or with a version script that names what is to be exported";
+    diagnostics.report(std::move(d));
   }
 }
 

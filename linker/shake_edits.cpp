@@ -123,6 +123,11 @@ ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostic
         result.objects[object].excluded.push_back(s);
     }
   }
+  for (uint32_t id : shaken.hiddenExports) {
+    const GlobalSymbol &symbol = resolution.symbols()[id];
+    // Bitcode has no symbol table to edit; what it defines stays exported.
+    if (resolution.linked()[symbol.object].elf) result.objects[symbol.object].hidden.push_back(symbol.index);
+  }
   emptyDeadFunctions(shaken, result.objects);
   result.droppedKernels.assign(dropped.begin(), dropped.end());
   result.undefined.assign(undefined.begin(), undefined.end());

@@ -15,8 +15,9 @@ struct LinkSettings {
   std::vector<std::string> versionLocal;  ///< globs: version script: not exported
   std::vector<std::string> keptSections;  ///< linker script: section names in KEEP(...), globs
   std::vector<std::string>
-      excludedLibraries;      ///< --exclude-libs: names of archives whose symbols are not exported, or ALL
-  bool shared = false;        ///< -shared: what is visible is exported
+      excludedLibraries;    ///< --exclude-libs: names of archives whose symbols are not exported, or ALL
+  bool shared = false;      ///< -shared: what is visible is exported
+  bool hideExports = false; ///< --hide-exports: only what version scripts, lists and shared libraries name is exported
   bool exportDynamic = false; ///< --export-dynamic
   bool startStopGc = true;    ///< -z start-stop-gc: a section foo is not kept by __start_foo alone
   bool fortranCommon = false; ///< --fortran-common: a definition in an archive replaces a common symbol

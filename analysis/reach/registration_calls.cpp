@@ -74,6 +74,7 @@ private:
       if (type != ELF::STT_FUNC && type != ELF::STT_NOTYPE && type != ELF::STT_GNU_IFUNC) continue;
       StringRef name = object.symbolName(i);
       std::string demangled;
+      if (name.contains(".cold")) continue; // the callee itself jumps there
       for (size_t e = 0; e < edges.size(); ++e) {
         if (!name.contains(edges[e]->call.literal())) continue;
         if (demangled.empty()) demangled = demangle(name.split('.').first);

@@ -228,7 +228,9 @@ bool SectionGraph::isExported(const GlobalSymbol &symbol, uint32_t id) const {
   if (symbol.kind != GlobalSymbol::Defined && symbol.kind != GlobalSymbol::Common) return false;
   if (symbol.visibility == ELF::STV_HIDDEN || symbol.visibility == ELF::STV_INTERNAL || hidden.contains(id))
     return false;
-  bool isExported = settings.shared || settings.exportDynamic || symbol.exported ||
+  bool isNamed = symbol.exported || (settings.hideExports && !settings.versionGlobal.empty() &&
+                                     matchesAny(symbol.name, settings.versionGlobal));
+  bool isExported = isNamed || (!settings.hideExports && (settings.shared || settings.exportDynamic)) ||
                     (!settings.exported.empty() && matchesAny(symbol.name, settings.exported));
   if (!isExported) return false;
   if (!settings.excludedLibraries.empty()) {

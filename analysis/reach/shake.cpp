@@ -71,6 +71,51 @@ void splitSections(Shaken &result, const std::vector<char> &live) {
     }
 }
 
+// Exports are roots that no graph has asked for. Each pins what no other root reaches; what two of them pin counts for
+// the first.
+void findPinnedByExports(Shaken &result) {
+  const SectionGraph &graph = *result.graph;
+  std::vector<std::pair<SectionGraph::Node, uint32_t>> exports;
+  std::vector<char> seen(graph.size());
+  std::vector<SectionGraph::Node> next;
+  auto visit = [&](SectionGraph::Node node) {
+    if (seen[node]) return uint64_t(0);
+    seen[node] = true;
+    next.push_back(node);
+    // A section that is split counts by its functions.
+    bool isLoaded = !graph.isSection(node) ||
+                    (graph.symbols().linked()[graph.objectOf(node)].elf->sections()[graph.sectionOf(node)].sh_flags &
+                     ELF::SHF_ALLOC);
+    return isLoaded && !(graph.isSection(node) && graph.isSplit(node)) ? graph.sizeOf(node) : 0;
+  };
+  auto drain = [&] {
+    uint64_t bytes = 0;
+    while (!next.empty()) {
+      SectionGraph::Node node = next.back();
+      next.pop_back();
+      graph.forEachEdge(node, [&](SectionGraph::Edge edge) { bytes += visit(edge.to); });
+    }
+    return bytes;
+  };
+  graph.forEachRoot([&](SectionGraph::Root root) {
+    if (root.kind == SectionGraph::RootKind::Exported)
+      exports.push_back({root.node, root.symbol});
+    else
+      visit(root.node);
+  });
+  drain();
+  for (auto [node, symbol] : exports) {
+    uint64_t bytes = visit(node);
+    bytes += drain();
+    if (!bytes) continue;
+    if (!result.pinnedByExports.empty() && result.pinnedByExports.back().first == symbol)
+      result.pinnedByExports.back().second += bytes;
+    else
+      result.pinnedByExports.push_back({symbol, bytes});
+  }
+  stable_sort(result.pinnedByExports, [](auto &a, auto &b) { return a.second > b.second; });
+}
+
 // A target without a relocation goes only if no registration that counts has it.
 void cutLocalReferences(Shaken &result) {
   const std::vector<Registration> &list = result.registrations.list;
@@ -154,6 +199,16 @@ Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, A
     splitSections(result, result.live);
     cutLocalReferences(result);
     result.live = markLive(*result.graph);
+  }
+  if (result.cutsAnything) findPinnedByExports(result);
+  if (settings.hideExports) {
+    LinkSettings asWritten = settings;
+    asWritten.hideExports = false;
+    SectionGraph before(resolution, asWritten);
+    for (uint32_t id = 0; id < resolution.symbols().size(); ++id)
+      if (const GlobalSymbol &s = resolution.symbols()[id];
+          before.isExported(s, id) && !result.graph->isExported(s, id))
+        result.hiddenExports.push_back(id);
   }
   // Where functions cannot be told apart, what is referred to without a relocation stays.
   for (size_t i = 0; i < list.size(); ++i)

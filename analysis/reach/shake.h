@@ -39,6 +39,11 @@ struct Shaken {
   std::vector<BindingUse> uses;
   std::vector<KeyClosure> closures; ///< of each binding
   bool cutsAnything = false;
+  /// What only exported symbols keep alive, where kernels are dropped: symbols (indices in symbols()) with the bytes
+  /// that each pins besides those before it, largest first.
+  std::vector<std::pair<uint32_t, uint64_t>> pinnedByExports;
+  /// --hide-exports: symbols (indices in symbols()) that would have been exported.
+  std::vector<uint32_t> hiddenExports;
 
   bool counts(size_t registration) const { return verdicts[registration] <= Verdict::Used; }
 };
