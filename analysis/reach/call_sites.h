@@ -72,7 +72,8 @@ struct TrackedCalls {
   std::vector<CallSite> calls; ///< in order; also jumps to other functions
   /// Stores of code addresses to sections.
   std::vector<std::pair<KnownMemory::Place, AddressSource>> stores;
-  /// Code addresses that may have been used in some other way than as an argument or in `stores`.
+  /// Addresses of code, and of data that can be written, that may have been used in some other way than as an argument
+  /// or in `stores`. What is stored to data that can be written counts as a use of its address.
   std::set<AddressSource> otherUses;
   /// References to the same section without a relocation: instruction, target.
   std::vector<std::pair<uint64_t, uint64_t>> localReferences;
@@ -95,6 +96,10 @@ public:
   llvm::ArrayRef<uint32_t> relocationsOf(uint32_t section);
   /// Code, or undefined, so that only resolution says what it is.
   bool mayBeFunction(const Value &value) const;
+  /// Is the section's data not constant once the program runs?
+  bool isWritable(uint32_t section) const;
+  /// All uses of such an address are noted.
+  bool isFollowed(const Value &value) const;
 
 private:
   friend class FunctionTracker;

@@ -47,6 +47,15 @@ ArrayRef<uint32_t> CallTracker::relocationsOf(uint32_t section) {
   return it->second;
 }
 
+bool CallTracker::isWritable(uint32_t section) const {
+  return object.sections()[section].sh_flags & ELF::SHF_WRITE &&
+         !object.sectionName(section).starts_with(".data.rel.ro");
+}
+
+bool CallTracker::isFollowed(const Value &value) const {
+  return mayBeFunction(value) || (value.kind == Value::Address && value.section && isWritable(value.section));
+}
+
 bool CallTracker::mayBeFunction(const Value &value) const {
   if (value.kind != Value::Address) return false;
   return value.section ? object.sections()[value.section].sh_flags & ELF::SHF_EXECINSTR : value.symbol != 0;
@@ -268,8 +277,11 @@ private:
     if (first < 0 || unsigned(first) + 4 >= instruction.getNumOperands()) return std::nullopt;
     MCRegister base = instruction.getOperand(first).getReg(), index = instruction.getOperand(first + 2).getReg(),
                segment = instruction.getOperand(first + 4).getReg();
-    if (segment) return Value{}; // thread-local memory: no place that is known here
-    if (index || !instruction.getOperand(first + 3).isImm()) return std::nullopt;
+    if (segment) return Value{};                               // thread-local memory: no place that is known here
+    if (index || !instruction.getOperand(first + 3).isImm()) { // an element of an array
+      for (MCRegister r : {base, index}) used(get(registerOf(r)));
+      return std::nullopt;
+    }
     if (auto relocation = relocationOf(/*immediate=*/false)) {
       if (base && registerOf(base) != Rip) return std::nullopt;
       return relocated(*relocation);
@@ -314,7 +326,7 @@ private:
     high[r] = upper;
   }
   void used(const Known &value) {
-    if (value && value->source && tracker.mayBeFunction(*value)) result.otherUses.insert(*value->source);
+    if (value && value->source && tracker.isFollowed(*value)) result.otherUses.insert(*value->source);
   }
   /// Another path may go on with what is known here.
   void abandon() {
@@ -357,9 +369,7 @@ private:
     if (Known value = memory.load(*place, bytes)) return value;
     usedMemory(place, bytes);
     if (place->isFrame || place->offset < 0) return std::nullopt;
-    const ObjectFile::Section &s = object.sections()[place->space];
-    if (s.sh_flags & ELF::SHF_WRITE && !object.sectionName(place->space).starts_with(".data.rel.ro"))
-      return std::nullopt;
+    if (tracker.isWritable(place->space)) return std::nullopt;
     Known value = tracker.initialValue(place->space, place->offset, bytes);
     if (value && value->source) result.loads[start].insert(at);
     return value;
@@ -378,8 +388,13 @@ private:
     }
     place->offset += further;
     if (place->isFrame) memory.clearOtherFrames(place->space); // they may be the same stack
-    if (!place->isFrame && value && value->source && tracker.mayBeFunction(*value))
-      result.stores.push_back({*place, *value->source});
+    if (!place->isFrame) {
+      used(pointer);
+      if (value && value->source && tracker.mayBeFunction(*value))
+        result.stores.push_back({*place, *value->source});
+      else
+        used(value);
+    }
     memory.store(*place, bytes, value);
   }
   void moveStackPointer(int64_t by) {

@@ -64,6 +64,7 @@ private:
   struct Candidate {
     RegistrationCall registration;
     std::optional<KnownMemory::Place> place; ///< of the pointer, if it is in memory
+    std::optional<AddressSource> writable;   ///< what refers to the array, where others could write to it
   };
 
   // --- 1. Callees and callers ---------------------------------------------------------------------------------------
@@ -122,7 +123,11 @@ private:
       bool isCode = flags & ELF::SHF_EXECINSTR;
       for (uint32_t i = 0; i < object.relocations(section).size(); ++i) {
         auto target = tracker.target(section, i, isCode ? 4 : 0);
-        if (!target) continue;
+        if (!target) {
+          if (uint32_t symbol = object.symbolOf(object.relocations(section)[i]))
+            opaqueReferences.insert(object.sectionOf(symbol));
+          continue;
+        }
         if (target->section) entries[target->section].push_back(target->offset);
         if (!isCode && target->symbol == 0) continue; // what unwinders read
         if (edgesOf(*target).empty()) continue;
@@ -156,7 +161,8 @@ private:
     for (const CallSite &call : code.calls) {
       if (call.callee.source) calledThrough.insert(*call.callee.source);
       uint32_t callee = 0;
-      std::vector<Candidate> matched = matchCall(code, call, edgesOf(call.callee, &callee), callee, section);
+      ArrayRef<size_t> of = edgesOf(call.callee, &callee);
+      std::vector<Candidate> matched = matchCall(code, call, of, callee, section);
       std::set<KnownMemory::Place> places;
       for (Candidate &c : matched)
         if (c.place) {
@@ -170,8 +176,10 @@ private:
                                       registersOf[callee]);
       }
       for (unsigned i = 0; i < passed; ++i)
-        if (llvm::none_of(
-                matched, [&](const Candidate &c) { return !c.place && edges[c.registration.edge]->function == i + 1; }))
+        if (llvm::none_of(matched, [&](const Candidate &c) {
+              const CallEdge &edge = *edges[c.registration.edge];
+              return edge.array ? edge.array->position == i + 1 : edge.function == i + 1;
+            }))
           used(call.arguments[i]);
       for (auto &[place, word] : call.memory.all())
         if (place.isFrame && !places.count(place)) used(word.value);
@@ -182,7 +190,7 @@ private:
   }
 
   void used(const std::optional<Value> &value) {
-    if (value && value->source && tracker.mayBeFunction(*value)) otherUses.insert(*value->source);
+    if (value && value->source && tracker.isFollowed(*value)) otherUses.insert(*value->source);
   }
 
   // --- 3. Candidates ------------------------------------------------------------------------------------------------
@@ -197,6 +205,8 @@ private:
         fail("the function with the call is not certain: " + code.uncertain);
       else if (object.symbolName(callee).contains('.'))
         fail("the compiler has changed the callee's parameters");
+      else if (object.symbols()[callee].getBinding() == ELF::STB_LOCAL && !compilerMarksClones())
+        fail("the callee is internal, and the compiler may have changed its parameters");
       else if (auto &array = edges[e]->array)
         matchArray(e, *array, call, matched, fail);
       else
@@ -215,6 +225,18 @@ private:
 
   using Fail = function_ref<void(const Twine &)>;
 
+  /// GCC gives a function another name when it changes its parameters; LLVM does not.
+  bool compilerMarksClones() const {
+    bool isGcc = false;
+    for (uint32_t i = 1; i < object.sections().size(); ++i) {
+      if (object.sectionName(i) != ".comment") continue;
+      SmallVector<StringRef> producers;
+      toStringRef(object.contents(i)).split(producers, '\0', -1, /*KeepEmpty=*/false);
+      isGcc = !producers.empty() && llvm::all_of(producers, [](StringRef p) { return p.starts_with("GCC: "); });
+    }
+    return isGcc;
+  }
+
   static std::optional<Value> argument(const CallSite &call, unsigned position) {
     if (position < 1 || position > call.arguments.size()) return std::nullopt;
     return call.arguments[position - 1];
@@ -227,7 +249,7 @@ private:
       length = argument(call, *edge.length);
       if (!length) return fail("argument " + Twine(*edge.length) + " is not known");
     }
-    add(e, argument(call, edge.key), length, argument(call, edge.function), std::nullopt, matched,
+    add(e, argument(call, edge.key), length, argument(call, edge.function), std::nullopt, std::nullopt, matched,
         "argument " + utostr(edge.key), "argument " + utostr(edge.function), fail);
   }
 
@@ -246,7 +268,11 @@ private:
     uint64_t initial = first->isFrame ? 0 : object.contents(first->space).size();
     if (array.stride == 0 || count > std::max(initial / array.stride, call.memory.all().size()))
       return fail("the array is not known");
-    if (!first->isFrame && isWritten(*first, count * array.stride, call)) return fail("the array is written to");
+    std::optional<AddressSource> writable;
+    if (!first->isFrame && tracker.isWritable(first->space) && !object.contents(first->space).empty()) {
+      if (isWritten(*first, count * array.stride, call)) return fail("the array is written to");
+      writable = pointer->source;
+    }
     for (uint64_t i = 0; i < count; ++i) {
       auto word = [&](uint64_t offset) {
         KnownMemory::Place place = *first;
@@ -265,31 +291,40 @@ private:
         }
       }
       std::string record = " of record " + utostr(i);
-      add(e, word(array.keyOffset), length, word(array.functionOffset), place, matched, "the key" + record,
+      add(e, word(array.keyOffset), length, word(array.functionOffset), place, writable, matched, "the key" + record,
           "the function" + record, fail);
     }
   }
 
-  /// May an array have other than its initial values?
+  /// May an array that can be written have other than its initial values? Whether this call is all that is done with
+  /// its address is only known in the end.
   bool isWritten(KnownMemory::Place first, uint64_t size, const CallSite &call) const {
-    if (!(object.sections()[first.space].sh_flags & ELF::SHF_WRITE) || object.contents(first.space).empty() ||
-        object.sectionName(first.space).starts_with(".data.rel.ro"))
-      return false;
-    if (first.offset < 0 || llvm::any_of(call.memory.all(), [&](auto &w) { return w.first.space == first.space; }))
+    if (first.offset < 0 || opaqueReferences.count(first.space) ||
+        llvm::any_of(call.memory.all(), [&](auto &w) { return w.first.space == first.space; }))
       return true;
-    auto inside = llvm::upper_bound(entries[first.space], uint64_t(first.offset));
-    return inside != entries[first.space].end() && *inside < first.offset + size;
+    for (uint32_t i = 1; i < object.symbols().size(); ++i) { // other objects may write to it
+      const ObjectFile::Symbol &s = object.symbols()[i];
+      if (s.getBinding() != ELF::STB_LOCAL && object.sectionOf(i) == first.space &&
+          s.st_value < uint64_t(first.offset) + size &&
+          s.st_value + std::max<uint64_t>(s.st_size, 1) > uint64_t(first.offset))
+        return true;
+    }
+    // An instruction with an immediate operand may refer to up to four bytes behind its entry.
+    const std::vector<uint64_t> &all = entries[first.space];
+    uint64_t from = first.offset < 4 ? 0 : first.offset - 4;
+    return llvm::lower_bound(all, uint64_t(first.offset) + size) - llvm::lower_bound(all, from) != 1;
   }
 
   void add(size_t e, std::optional<Value> key, std::optional<Value> length, std::optional<Value> function,
-           std::optional<KnownMemory::Place> place, std::vector<Candidate> &matched, const Twine &keyName,
-           const Twine &functionName, Fail fail) {
+           std::optional<KnownMemory::Place> place, std::optional<AddressSource> writable,
+           std::vector<Candidate> &matched, const Twine &keyName, const Twine &functionName, Fail fail) {
     if (!key) return fail(keyName + " is not known");
     auto text = readString(*key, length);
     if (!text) return fail(keyName + " is not a constant string");
     if (!function) return fail(functionName + " is not known");
     if (!function->source || !isFunction(*function)) return fail(functionName + " is not the address of a function");
-    matched.push_back({{e, *text, function->symbol, function->section, function->offset, *function->source}, place});
+    matched.push_back(
+        {{e, *text, function->symbol, function->section, function->offset, *function->source}, place, writable});
   }
 
   bool isFunction(const Value &value) const {
@@ -343,7 +378,10 @@ private:
       if (!r.source.isRelocation)
         for (const AddressSource &reference : localReferences[{r.function, uint64_t(r.offset)}])
           isOnlyUse &= registered.count(reference) && !otherUses.count(reference);
-      if (isOnlyUse)
+      if (c.writable && otherUses.count(*c.writable))
+        result.unmatched.push_back({r.edge, r.function, object.sectionOf(r.function), r.call,
+                                    "the array of \"" + r.key + "\" could be written to"});
+      else if (isOnlyUse)
         result.found.push_back(r);
       else
         result.unmatched.push_back({r.edge, r.function, object.sectionOf(r.function), r.call,
@@ -372,6 +410,7 @@ private:
   std::map<uint32_t, unsigned> registersOf;                ///< parameterRegisters() of a callee
   std::map<Offsets, std::vector<uint32_t>> definedCallees; ///< -> symbols
   std::vector<std::vector<uint64_t>> entries;              ///< where relocations point, by section; sorted
+  std::set<uint32_t> opaqueReferences;                     ///< sections that relocations of unknown types refer to
   std::vector<std::pair<uint32_t, uint32_t>> references;   ///< relocations that refer to callees
   std::set<Offsets> callers;                               ///< functions to look at
   uint32_t caller = 0;                                     ///< the one that is looked at

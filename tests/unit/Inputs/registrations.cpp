@@ -24,9 +24,10 @@ int registerView(unsigned long length, const char *name, Function function);
 void observe(Function);
 bool condition();
 
-#define KERNELS(X) \
-  X(k00) X(k01) X(k02) X(k03) X(k04) X(k05) X(k06) X(k07) X(k08) X(k09) \
-  X(k10) X(k11) X(k12) X(k13) X(k14) X(k15) X(k16) X(k17) X(k18) X(k19)
+#define KERNELS(X)                                                                                                     \
+  X(k00)                                                                                                               \
+  X(k01) X(k02) X(k03) X(k04) X(k05) X(k06) X(k07) X(k08) X(k09) X(k10) X(k11) X(k12) X(k13) X(k14) X(k15) X(k16)      \
+      X(k17) X(k18) X(k19)
 #define DECLARE(name) void name(int);
 KERNELS(DECLARE)
 #define REGISTER(name) static Registrar name##Registrar(#name, &name);
@@ -51,9 +52,7 @@ void registerTail() { // the last call is a tail call
 
 // One address for two keys.
 void shared(int);
-void registerShared() {
-  Registrar a("first", &shared), b("second", &shared);
-}
+void registerShared() { Registrar a("first", &shared), b("second", &shared); }
 
 // An array on the stack, and one in constant data.
 void a1(int), a2(int), a3(int), c1(int), c2(int), c3(int), c4(int), c5(int);
@@ -79,7 +78,8 @@ void registerBranched() {
   Registrar r("branched", &branched, "doc");
 }
 
-//===-- What must not be matched -----------------------------------------------------------------------------------===//
+//===-- What must not be matched
+//-----------------------------------------------------------------------------------===//
 
 void either1(int), either2(int), other(int), loop(int), computed(int);
 extern const char *names[];
@@ -106,6 +106,26 @@ static Record mutableRecords[] = {{"changed", &changed}, {"changed2", &changed2}
 void registerChanged(const char *name) {
   mutableRecords[1].name = name;
   registerAll(mutableRecords, 2);
+}
+void f1(int), f2(int), g1(int), g2(int), h1(int), h2(int);
+static Record firstChanged[] = {{"f1", &f1}, {"f2", &f2}}; // by code elsewhere in this file
+void changeFirst(const char *name) { firstChanged[0].name = name; }
+void registerFirstChanged() { registerAll(firstChanged, 2); }
+void mayChange(Record *);
+static Record givenAway[] = {{"g1", &g1}, {"g2", &g2}}; // whoever has the address may change it
+void giveAway() { mayChange(givenAway); }
+void registerGivenAway() { registerAll(givenAway, 2); }
+Record global[] = {{"h1", &h1}, {"h2", &h2}}; // other files may change it
+void registerGlobal() { registerAll(global, 2); }
+// A compiler may leave out parameters of a function that nobody else can call.
+void i1(int), i2(int), i3(int), i4(int);
+__attribute__((noinline)) static void internal(const char *doc, const char *key, const char *alias, Function f,
+                                               Function g) {
+  Registrar a(key, f), b(alias, g);
+}
+void registerInternal() {
+  internal("doc", "i1", "i2", &i1, &i2);
+  internal("more doc", "i3", "i4", &i3, &i4);
 }
 Registrar *(*makeRegistrar())(const char *, Function);
 struct Closure {
