@@ -106,7 +106,8 @@ void printRegistrations(raw_ostream &os, ArrayRef<Binding> bindings, const Regis
     }
     if (all.empty()) continue;
     os << bindings[b].name << ": kept " << kept.size() << " of " << all.size() << " registered kernels";
-    if (!shaken || !shaken->uses[b].isConditional) {
+    bool isUnknown = shaken && any_of(shaken->unknownUses, [&](const CodeUses::Unknown &u) { return u.binding == b; });
+    if ((!shaken || !shaken->uses[b].isConditional) && !isUnknown) {
       std::string formats;
       for (const std::string &format : bindings[b].graphs) formats += (formats.empty() ? "" : " or ") + format;
       os << ": no graph of form " << formats << " says what is used (--graph=FILE, --gc-kernels=" << bindings[b].name
@@ -123,6 +124,17 @@ void printRegistrations(raw_ostream &os, ArrayRef<Binding> bindings, const Regis
 }
 
 void warnKept(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostics &diagnostics) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    auto first = find_if(shaken.unknownUses, [&](const CodeUses::Unknown &u) { return u.binding == b; });
+    if (first == shaken.unknownUses.end() || shaken.uses[b].isConditional) continue;
+    Diagnostic d;
+    d.severity = Severity::Warning;
+    d.code = "COP407";
+    d.message = "nothing of " + bindings[b].name + " is dropped: " + first->place + " calls " + first->callee +
+                ", and no constant says for which kernel";
+    d.help = "say what the program needs: --keep-from=FILE (docs/bindings.md)";
+    diagnostics.report(std::move(d));
+  }
   for (size_t b = 0; b < bindings.size(); ++b) {
     if (!shaken.uses[b].isConditional) continue;
     std::vector<const UnclearRegistration *> list;

@@ -64,7 +64,8 @@ void splitSections(Shaken &result, const std::vector<char> &live) {
   });
   for (uint32_t o = 0; o < found.size(); ++o)
     for (Found &f : found[o]) {
-      if (!f.ranges.keptWhole.empty())
+      constexpr uint64_t worthSaying = 1024; // bytes
+      if (!f.ranges.keptWhole.empty() && objects[o].elf->sections()[f.section].sh_size >= worthSaying)
         result.keptWhole.push_back(objects[o].name + ":(" + objects[o].elf->sectionName(f.section).str() +
                                    "): " + f.ranges.keptWhole);
       graph.split(o, f.section, std::move(f.ranges));
@@ -130,6 +131,22 @@ void cutLocalReferences(Shaken &result) {
   }
 }
 
+// Of all code that may run, before anything is dropped.
+void addUsesOfCode(Shaken &result, ArrayRef<Binding> bindings) {
+  std::vector<char> wanted(bindings.size());
+  for (size_t b = 0; b < bindings.size(); ++b)
+    wanted[b] = result.uses[b].isConditional && result.registrations.present[b] && !bindings[b].uses.empty();
+  if (none_of(wanted, [](char c) { return c; })) return;
+  CodeUses uses = findCodeUses(*result.graph, markLive(*result.graph), bindings, result.registrations, wanted);
+  for (size_t b = 0; b < bindings.size(); ++b) append_range(result.uses[b].keys, uses.keys[b]);
+  for (const CodeUses::Unknown &unknown : uses.unknown) {
+    std::vector<UsedKey> &keys = result.uses[unknown.binding].keys;
+    bool hasList = any_of(keys, [](const UsedKey &key) { return key.isByHand && key.place.line; });
+    if (!hasList) result.uses[unknown.binding].isConditional = false;
+  }
+  result.unknownUses = std::move(uses.unknown);
+}
+
 } // namespace
 
 Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
@@ -139,6 +156,7 @@ Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, A
   addKeptByHand(options, registrations, uses);
   result.registrations = std::move(registrations);
   result.uses = std::move(uses);
+  addUsesOfCode(result, bindings);
   for (size_t b = 0; b < bindings.size(); ++b) result.closures.emplace_back(bindings[b], result.uses[b].keys);
 
   const std::vector<Registration> &list = result.registrations.list;

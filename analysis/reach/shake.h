@@ -2,6 +2,7 @@
 // Which registrations count, and what is alive then. A registration counts when its key is used: by a graph, by hand,
 // or because another key brings it. What only registrations that do not count refer to is dead.
 #pragma once
+#include "analysis/reach/code_uses.h"
 #include "analysis/reach/registrations.h"
 #include "analysis/reach/section_graph.h"
 #include <memory>
@@ -35,6 +36,9 @@ struct Shaken {
   std::vector<Verdict> verdicts;      ///< of each of registrations.list
   std::vector<char> constructorsDead; ///< of each of registrations.objects
   std::vector<std::string> keptWhole; ///< "libk.a(conv.o):(.text): why its functions could not be told apart"
+  /// Code that asks its framework for kernels that no constant names. Its binding drops nothing then, unless a list
+  /// says what is needed.
+  std::vector<CodeUses::Unknown> unknownUses;
   /// What the closures point into.
   std::vector<BindingUse> uses;
   std::vector<KeyClosure> closures; ///< of each binding
