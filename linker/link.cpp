@@ -12,6 +12,7 @@
 #include "linker/link_report.h"
 #include "linker/link_settings.h"
 #include "linker/lld.h"
+#include "linker/recorded_kernels.h"
 #include "linker/reproduce.h"
 #include "linker/shake_edits.h"
 #include "linker/weaken_symbol.h"
@@ -276,7 +277,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   std::vector<EditedInput> edited;
   std::optional<Shaken> shaken;
   std::optional<SymbolResolution> whole; // with plans and what is kept by hand, where there are such
-  std::unique_ptr<MemoryBuffer> dropped;
+  std::unique_ptr<MemoryBuffer> dropped, recordedObject;
   if (!diagnostics.hasErrors()) {
     ShakeEdits edits;
     SymbolResolution *program = &resolution;
@@ -301,6 +302,15 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       }
       for (const std::string &symbol : edits.undefined)
         additions.arguments.insert(additions.arguments.end(), {"-u", symbol});
+    }
+    if (options.noGcKernels && !shaken) {
+      RecordedKernels recorded = recordKernels(*program, bindings, registrations);
+      edits.objects = std::move(recorded.objects);
+      if ((recordedObject = std::move(recorded.object))) {
+        additions.memory.push_back(
+            {recordedObject->getBufferIdentifier().str(), recordedObject->getBuffer(), false, {}});
+        additions.arguments.push_back(additions.memory.back().name);
+      }
     }
     auto applied = applyEdits(*program, edits.objects, std::move(additions.edited));
     if (applied)
