@@ -301,7 +301,9 @@ private:
       for (StringRef library : names) result.settings.excludedLibraries.push_back(library.str());
     } else if (name == "z" && (o.value == "nostart-stop-gc" || o.value == "start-stop-gc"))
       result.settings.startStopGc = o.value == "start-stop-gc";
-    else if (name == "s" || name == "S" || name == "strip-all" || name == "strip-debug")
+    else if (name == "s" || name == "strip-all")
+      result.stripAll = result.settings.stripDebug = true;
+    else if (name == "S" || name == "strip-debug")
       result.settings.stripDebug = true;
     else if (name == "sysroot")
       result.sysroot = o.value.str();

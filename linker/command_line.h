@@ -63,6 +63,7 @@ struct CommandLine {
   std::vector<std::string> scripts, versionScripts, dynamicLists;
   std::string sysroot, output = "a.out";
   std::string reproduce;                         ///< --reproduce=FILE
+  bool stripAll = false;                         ///< -s
   bool relocatable = false, noGraphWork = false; ///< --version, --help: nothing is linked
   std::optional<bool> colour;                    ///< --color-diagnostics
   unsigned threads = 0;                          ///< 0: not said

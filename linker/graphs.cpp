@@ -10,9 +10,10 @@
 using namespace llvm;
 
 namespace coppice {
-namespace {
 
 std::string planSymbol(StringRef graph) { return ("coppice.plan." + graph + ".needs_fuse_ld_coppice").str(); }
+
+namespace {
 
 bool isName(StringRef name) {
   return !name.empty() && !isDigit(name[0]) && all_of(name, [](char c) { return isAlnum(c) || c == '_'; });

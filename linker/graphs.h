@@ -36,6 +36,9 @@ struct CompiledGraphs {
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
 };
 
+/// The symbol that a compiled graph is called by.
+std::string planSymbol(llvm::StringRef graph);
+
 /// Grows `resolution` by what the plans refer to. `isKeyGraph`: which of options.graphs need no import, since they are
 /// lists of keys for bindings. Everything that is wrong is reported.
 CompiledGraphs compileGraphs(const LinkOptions &options, llvm::ArrayRef<char> isKeyGraph, SymbolResolution &resolution,

@@ -9,6 +9,7 @@
 #include "linker/graphs.h"
 #include "linker/inputs.h"
 #include "linker/installation.h"
+#include "linker/link_reasons.h"
 #include "linker/link_report.h"
 #include "linker/link_settings.h"
 #include "linker/lld.h"
@@ -16,6 +17,7 @@
 #include "linker/reproduce.h"
 #include "linker/shake_edits.h"
 #include "linker/weaken_symbol.h"
+#include "linker/why_print.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -157,6 +159,8 @@ ResponseFileEdits reproduceEdits(const LinkOptions &options, const CompiledGraph
     edits.replace.push_back({graph.objectName, ""});
     if (graph.fromFlag) edits.append.push_back("--graph=" + graph.name + "=" + pathInReproduceArchive(graph.file));
   }
+  for (const MemoryInput &input : additions.memory)
+    if (!input.isFile) edits.replace.push_back({input.name, ""});
   edits.append.insert(edits.append.end(), options.given.begin(), options.given.end());
   return edits;
 }
@@ -277,11 +281,16 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   std::vector<EditedInput> edited;
   std::optional<Shaken> shaken;
   std::optional<SymbolResolution> whole; // with plans and what is kept by hand, where there are such
-  std::unique_ptr<MemoryBuffer> dropped, recordedObject;
+  std::unique_ptr<MemoryBuffer> dropped, recordedObject, why;
+  std::optional<WhyRecord> reasons;
+  std::vector<PlanUse> plans; // what the reasons point into
   if (!diagnostics.hasErrors()) {
     ShakeEdits edits;
     SymbolResolution *program = &resolution;
-    if (options.hideExports || any_of(keys.uses, [](const BindingUse &use) { return use.isConditional; })) {
+    bool mayDrop = options.hideExports || any_of(keys.uses, [](const BindingUse &use) { return use.isConditional; });
+    bool keepReasons = !options.stripWhy && !commandLine.stripAll && (mayDrop || !graphs.graphs.empty());
+    bool wantsReasons = keepReasons || !options.why.empty();
+    if (mayDrop || wantsReasons) {
       if (!additions.arguments.empty() || !additions.first.empty()) {
         std::vector<size_t> order = addMemoryInputs(inputs, additions);
         program = &whole.emplace(inputs, settings, std::move(order));
@@ -291,6 +300,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       ShakeOptions shakeOptions;
       shakeOptions.keepKernels = options.keepKernels;
       shakeOptions.variants = options.variants;
+      shakeOptions.splitFunctions = mayDrop;
       if (!options.cpuLevels.empty()) shakeOptions.cpuLevel = options.cpuLevels.front();
       shaken = shake(*program, settings, bindings, std::move(registrations), std::move(keys.uses), shakeOptions);
       edits = editsFor(*shaken, bindings, diagnostics);
@@ -302,9 +312,17 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       }
       for (const std::string &symbol : edits.undefined)
         additions.arguments.insert(additions.arguments.end(), {"-u", symbol});
+      if (wantsReasons) {
+        plans = planUses(graphs);
+        reasons = findReasons(*shaken, bindings, plans, {.unreferenced = !options.why.empty()});
+      }
+      if (keepReasons && (why = whyObject(*reasons))) {
+        additions.memory.push_back({why->getBufferIdentifier().str(), why->getBuffer(), false, {}});
+        additions.arguments.push_back(additions.memory.back().name);
+      }
     }
-    if (options.noGcKernels && !shaken) {
-      RecordedKernels recorded = recordKernels(*program, bindings, registrations);
+    if (options.noGcKernels && !mayDrop) {
+      RecordedKernels recorded = recordKernels(*program, bindings, shaken ? shaken->registrations : registrations);
       edits.objects = std::move(recorded.objects);
       if ((recordedObject = std::move(recorded.object))) {
         additions.memory.push_back(
@@ -367,6 +385,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     printSizeSummary(out, graphs, index, commandLine.output);
     printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
   }
+  for (const std::string &name : options.why) printWhyAsText(out, *reasons, name, findInRecord(*reasons, name));
   return 0;
 }
 

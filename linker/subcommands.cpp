@@ -4,6 +4,7 @@
 #include "linker/explain_command.h"
 #include "linker/inspect_command.h"
 #include "linker/installation.h"
+#include "linker/why_command.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -33,6 +34,13 @@ const char examples[] = R"help(Examples:
     coppice inspect app
 
 `coppice link --help` lists the flags of the link step; `man coppice` says more.)help";
+
+const char whyExamples[] = R"help(Examples:
+  coppice why app Convolution                 an op: who uses it, and what it costs
+  coppice why app ncnn::Convolution::forward  the chain from a graph or main to a function
+  coppice why app 'libncnn.a(*)'              the biggest parts of a library, each with its chain
+
+The same during a link: --why=NAME. It then also knows what was dropped because nothing refers to it.)help";
 
 class Formatter : public CLI::Formatter {
   std::string make_usage(const CLI::App *app, std::string name) const override {
@@ -86,6 +94,16 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
       ->expected(0, 1);
   inspect->add_flag("--json", inspectOptions.json, "Print JSON (docs/inspect.md)");
 
+  CLI::App *why = app.add_subcommand("why", "Say what keeps a part of a program, or why it was dropped");
+  WhyOptions whyOptions;
+  why->add_option("APP", whyOptions.program, "A program that Coppice linked, not stripped")->type_name("");
+  why->add_option("NAME", whyOptions.name,
+                  "An op or kernel; a symbol, mangled or not, or the last part of one; a class; a graph; a section as\n"
+                  "file.o:(.text.x); an object or archive member; a glob over all of these")
+      ->type_name("");
+  why->add_flag("--json", whyOptions.json, "Print JSON (docs/why.md)");
+  why->footer(whyExamples);
+
   CLI::App *explain = app.add_subcommand("explain", "Print the long form of an error; without CODE, list them all");
   std::string code;
   explain->add_option("CODE", code, "Such as COP101, as it stands in the message")->type_name("");
@@ -118,6 +136,12 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
       inspectOptions.files.push_back(std::exchange(*inspectOptions.graph, ""));
     if (!inspectOptions.files.empty()) return inspectCommand(inspectOptions, outs(), errs());
     errs() << "coppice: inspect: no FILE is given\nSee `coppice inspect --help`.\n";
+    return usageError;
+  }
+  if (why->parsed()) {
+    if (!whyOptions.name.empty()) return whyCommand(whyOptions, outs(), errs());
+    errs() << "coppice: why: no " << (whyOptions.program.empty() ? "APP" : "NAME")
+           << " is given\nSee `coppice why --help`.\n";
     return usageError;
   }
   if (explain->parsed()) return explainCommand(code, outs(), errs());

@@ -173,11 +173,18 @@ public:
   const Key *find(llvm::StringRef key) const;
   /// For a key that was taken from the name of a symbol: the key whose identifierForm() it is.
   const Key *findIdentifier(llvm::StringRef identifier) const;
+  /// A rule that holds, each of them: also for keys that are there without it.
+  struct Step {
+    std::string from, to;
+    const Implication *rule = nullptr;
+  };
+  llvm::ArrayRef<Step> steps() const { return applied; }
   /// From the key back to the one that a graph uses or that is always there: "Padding", "Convolution".
   std::vector<const Key *> chain(llvm::StringRef key) const;
 
 private:
   std::vector<Key> list;
+  std::vector<Step> applied;
   std::map<std::string, std::string, std::less<>> identifiers; ///< identifierForm() -> key
 };
 

@@ -71,6 +71,7 @@ KeyClosure::KeyClosure(const Binding &binding, llvm::ArrayRef<UsedKey> used) {
           those.list.push_back(use);
       if (those.list.empty() && !those.others) return;
       if (!rule.sameAttributes) those = {{}, true};
+      for (const std::string &key : rule.brings) applied.push_back({from, key, &rule});
       for (const std::string &key : rule.brings) reach({key, nullptr, &rule, from}, those);
     };
     for (StringRef op : {StringRef(from), StringRef("*")})

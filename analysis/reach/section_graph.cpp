@@ -355,6 +355,18 @@ void SectionGraph::forEachEdge(Node node, function_ref<void(Edge)> visit) const 
   }
 }
 
+void SectionGraph::forEachCut(Node section, function_ref<void(Node, Edge)> visit) const {
+  auto list = cuts.find(section);
+  if (list == cuts.end()) return;
+  auto relocations = resolution.linked()[owner[section]].elf->relocations(sectionOf(section));
+  for (uint32_t r : list->second) {
+    Node from = section;
+    // The last node is the most precise one.
+    reach(section, relocations[r].r_offset, r, [&](Edge edge) { from = edge.to; });
+    follow(section, r, false, [&](Edge edge) { visit(from, edge); });
+  }
+}
+
 // The section, and the function in it.
 void SectionGraph::reach(Node section, uint64_t offset, uint32_t relocation, function_ref<void(Edge)> visit) const {
   if (!(state[section] & Present)) return;

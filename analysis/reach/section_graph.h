@@ -57,6 +57,9 @@ public:
   void forEachRoot(llvm::function_ref<void(Root)> visit) const;
   void forEachEdge(Node node, llvm::function_ref<void(Edge)> visit) const;
 
+  /// Edges that were cut, from a section or the functions in it; `from` is the function where it has one.
+  void forEachCut(Node section, llvm::function_ref<void(Node from, Edge)> visit) const;
+
   Node nodeOf(uint32_t object, uint32_t section) const { return firstNode[object] + section; }
   /// Does lld make an input section of it (and not discard it with its COMDAT group)?
   bool isPresent(Node node) const { return state[node] & Present; }

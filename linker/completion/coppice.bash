@@ -4,7 +4,7 @@ _coppice() {
   local word=${COMP_WORDS[COMP_CWORD]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W 'link inspect explain --cflags --bindir --libdir --version --help' -- "$word"))
+    COMPREPLY=($(compgen -W 'link inspect why explain --cflags --bindir --libdir --version --help' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -17,11 +17,17 @@ _coppice() {
         *) compopt -o default ;;
       esac
       ;;
+    why)
+      case $word in
+        -*) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
+        *) compopt -o default ;;
+      esac
+      ;;
     link)
       case $word in
         --*)
           COMPREPLY=($(compgen -W '--graph= --keep-kernel= --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
-            --size-summary --strip-graph --diagnostics=json' -- "$word"))
+            --size-summary --why= --strip-why --strip-graph --diagnostics=json' -- "$word"))
           compopt -o nospace
           ;;
         *) compopt -o default ;;

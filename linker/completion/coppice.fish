@@ -2,6 +2,7 @@
 # fish completion for coppice
 complete -c coppice -n __fish_use_subcommand -f -a link -d 'Link, as ld.lld does and with the flags of Coppice'
 complete -c coppice -n __fish_use_subcommand -f -a inspect -d 'Show kernels and graphs of files'
+complete -c coppice -n __fish_use_subcommand -f -a why -d 'Say what keeps a part of a program'
 complete -c coppice -n __fish_use_subcommand -f -a explain -d 'Print the long form of an error'
 complete -c coppice -n __fish_use_subcommand -f -l cflags -d 'Print the compiler flags for kernels and graphs'
 complete -c coppice -n __fish_use_subcommand -f -l bindir -d 'Print the folder for g++ -B'
@@ -11,6 +12,7 @@ complete -c coppice -n __fish_use_subcommand -f -l help -s h -d 'Print help'
 complete -c coppice -n '__fish_seen_subcommand_from explain' -f -a "(coppice explain 2>/dev/null | string replace '  ' \t)"
 complete -c coppice -n '__fish_seen_subcommand_from inspect' -l graph -x -d 'Print the MLIR of a graph'
 complete -c coppice -n '__fish_seen_subcommand_from inspect' -l json -d 'Print JSON'
+complete -c coppice -n '__fish_seen_subcommand_from why' -l json -d 'Print JSON'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l graph -r -d 'A graph'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l keep-kernel -x -d 'Keep kernels'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l prefer-kernel -x -d 'Which library wins for an op'
@@ -18,5 +20,7 @@ complete -c coppice -n '__fish_seen_subcommand_from link' -l target -x -a 'cpu:x
 complete -c coppice -n '__fish_seen_subcommand_from link' -l weights -r -d 'Where the weights go'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l print-kernels -d 'List the kernels that were chosen'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l size-summary -d 'Say what was linked'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l why -x -d 'Say what keeps something'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l strip-why -d 'Leave the record of reasons out'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l strip-graph -d 'Leave the MLIR of the graphs out'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l diagnostics -x -a 'text json' -d 'Form of messages'

@@ -6,6 +6,7 @@ _coppice() {
   subcommands=(
     'link:link, as ld.lld does and with the flags of Coppice'
     'inspect:show kernels and graphs of objects, archives, executables and models'
+    'why:say what keeps a part of a program, or why it was dropped'
     'explain:print the long form of an error'
   )
   if (( CURRENT == 2 )); then
@@ -22,11 +23,15 @@ _coppice() {
     inspect)
       _arguments '--graph=[print the MLIR of a graph]:name' '--json[print JSON]' '*:file:_files'
       ;;
+    why)
+      _arguments '--json[print JSON]' '1:program:_files' '2:name'
+      ;;
     link)
       _arguments '--graph=[a graph]:file:_files' '--keep-kernel=[keep kernels]:glob' \
         '--prefer-kernel=[choose a library]:op=library' '--target=[what to run on]:list:(cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4)' \
         '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
-        '--size-summary[say what was linked]' '--strip-graph[leave the MLIR out]' '--diagnostics=[form of messages]:form:(text json)' \
+        '--size-summary[say what was linked]' '--why=[say what keeps something]:name' '--strip-why[leave the record out]' \
+        '--strip-graph[leave the MLIR out]' '--diagnostics=[form of messages]:form:(text json)' \
         '-o[output]:file:_files' '*:file:_files'
       ;;
   esac
