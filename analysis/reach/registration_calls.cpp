@@ -74,6 +74,7 @@ private:
       unsigned type = object.symbols()[i].getType();
       if (type != ELF::STT_FUNC && type != ELF::STT_NOTYPE && type != ELF::STT_GNU_IFUNC) continue;
       StringRef name = object.symbolName(i);
+      if (name.contains(".cold")) continue; // where only the function itself jumps
       std::string demangled;
       if (name.contains(".cold")) continue; // the callee itself jumps there
       for (size_t e = 0; e < edges.size(); ++e) {
