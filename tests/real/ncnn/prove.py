@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """For each network of networks.py: a program whose link knows that network, and keeps nothing else, prints what the program
 with all of ncnn prints, bit by bit.
-usage: prove.py BUILD_DIR RUN_NETWORK.o NCNN_DIR [--every=N] [--only=TYPE] [--keep=DIR] [--variants=WHICH]
-       --every=N         only each Nth network, and the first one of each type
+usage: prove.py BUILD_DIR RUN_NETWORK.o NCNN_DIR [--every=N] [--each-type] [--only=TYPE] [--keep=DIR]
+                [--variants=WHICH]
+       --every=N         only each Nth network
+       --each-type       only the first network of each type of layer
        --only=TYPE       only the networks of this type of layer
        --keep=DIR        programs that print something else are left there
        --variants=WHICH  of ld.coppice, here for the program with all of ncnn too"""
@@ -45,7 +47,7 @@ class Proof:
         self.linker = link.Linker(arguments.build, arguments.ncnn)
         self.whole = work / "whole"
         if arguments.variants:
-            error = self.linker.link(arguments.object, self.whole, ["--keep-kernel=*", *arguments.variants])
+            error = self.linker.link(arguments.object, self.whole, ["--gc-kernels=ncnn", "--keep-kernel=*", *arguments.variants])
             if error:
                 raise RuntimeError(error)
         else:
@@ -93,6 +95,7 @@ def main():
     parser.add_argument("object", type=pathlib.Path)
     parser.add_argument("ncnn", type=pathlib.Path)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--each-type", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--variants", type=lambda which: [f"--variants={which}"], default=[])
@@ -104,9 +107,10 @@ def main():
 
     chosen, types = [], collections.Counter()
     for number, (name, kind, text) in enumerate(networks.networks()):
-        if (number % arguments.every == 0 or not types[kind]) and arguments.only in (None, kind):
-            chosen.append((name, kind, text))
-            types[kind] += 1
+        if number % arguments.every or (arguments.each_type and types[kind]) or arguments.only not in (None, kind):
+            continue
+        chosen.append((name, kind, text))
+        types[kind] += 1
     failed, compared, broken, smallest, largest = [], 0, collections.Counter(), None, 0
     with tempfile.TemporaryDirectory() as directory:
         proof = Proof(arguments, pathlib.Path(directory))
