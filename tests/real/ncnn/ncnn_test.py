@@ -3,6 +3,7 @@
 """Programs with ncnn as its own CMake builds it, with the kernels that their networks need: they print what they print with
 all of ncnn, and are as small as the limits here say.
 usage: ncnn_test.py BUILD_DIR OBJECTS_DIR NCNN_DIR WAIFU2X_DIR"""
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,8 +23,9 @@ LIMITS = {"18 layers": 2_920_000, "what runs": 2_110_000, "what runs, generic": 
 LARGEST_DIFFERENCE = 1e-4
 
 
-def lines(program, *arguments):
-    done = subprocess.run([program, *arguments], capture_output=True, check=False, text=True, timeout=120)
+def lines(program, *arguments, **environment):
+    done = subprocess.run([program, *arguments], capture_output=True, check=False, text=True, timeout=120,
+                          env=dict(os.environ, **environment))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -85,6 +87,16 @@ class Ncnn(unittest.TestCase):
                     self.assertEqual(found, expected)
                 if what in LIMITS:
                     self.assertLessEqual(program.stat().st_size, LIMITS[what])
+
+    def test_record_of_a_run(self):
+        network, record = HERE / "small.param", self.work / "record"
+        recording = self.link("small", "--no-gc-kernels", how="recording")
+        expected = lines(recording, network)
+        self.assertFalse(record.exists())
+        self.assertEqual(lines(recording, network, COPPICE_RECORD_KERNELS=str(record)), expected)
+        program = self.link("small", f"--keep-from={record}", how="what a run recorded")
+        self.assertEqual(lines(program, network), expected)
+        self.assertLessEqual(program.stat().st_size, LIMITS["what runs"])
 
     def test_whole_archive(self):
         network = HERE / "small.param"

@@ -3,12 +3,13 @@
 """For each network of networks.py: a program whose link knows that network, and keeps nothing else, prints what the program
 with all of ncnn prints, bit by bit.
 usage: prove.py BUILD_DIR RUN_NETWORK.o NCNN_DIR [--every=N] [--each-type] [--only=TYPE] [--keep=DIR]
-                [--variants=WHICH]
+                [--variants=WHICH | --record]
        --every=N         only each Nth network
        --each-type       only the first network of each type of layer
        --only=TYPE       only the networks of this type of layer
        --keep=DIR        programs that print something else are left there
-       --variants=WHICH  of ld.coppice, here for the program with all of ncnn too"""
+       --variants=WHICH  of ld.coppice, here for the program with all of ncnn too
+       --record          instead of the network, the link knows what a run of it recorded"""
 import argparse
 import collections
 import concurrent.futures
@@ -28,10 +29,10 @@ import networks
 UNSTABLE = {("bfloat16", kind) for kind in ("ConvolutionDepthWise", "DeconvolutionDepthWise", "DeformableConv2D", "Dequantize")}
 
 
-def run(program, network, filling):
+def run(program, network, filling, **environment):
     """Lines by option. What comes out of memory that nobody wrote depends on FILLING."""
     done = subprocess.run([program, network], capture_output=True, check=False, timeout=60, text=True,
-                          env=dict(os.environ, MALLOC_PERTURB_=str(filling)))
+                          env=dict(os.environ, MALLOC_PERTURB_=str(filling), **environment))
     lines = collections.defaultdict(list)
     for line in done.stdout.splitlines():
         option, _, text = line.partition(": ")
@@ -46,8 +47,9 @@ class Proof:
         self.arguments, self.work = arguments, work
         self.linker = link.Linker(arguments.build, arguments.ncnn)
         self.whole = work / "whole"
-        if arguments.variants:
-            error = self.linker.link(arguments.object, self.whole, ["--gc-kernels=ncnn", "--keep-kernel=*", *arguments.variants])
+        if arguments.variants or arguments.record:
+            everything = ["--no-gc-kernels"] if arguments.record else ["--gc-kernels=ncnn", "--keep-kernel=*", *arguments.variants]
+            error = self.linker.link(arguments.object, self.whole, everything)
             if error:
                 raise RuntimeError(error)
         else:
@@ -58,7 +60,8 @@ class Proof:
         """(what is wrong or None, options compared, options where ncnn itself fails, size)"""
         network, program = self.work / f"{name}.param", self.work / name
         network.write_text(text)
-        expected, again = run(self.whole, network, 1), run(self.whole, network, 170)
+        record = self.work / f"{name}.record"
+        expected, again = run(self.whole, network, 1), run(self.whole, network, 170, COPPICE_RECORD_KERNELS=str(record))
         compared, broken = [], []
         for option, lines in expected.items():
             if any(f"died with signal {int(signal.SIGILL)}" in line for line in lines):
@@ -71,7 +74,8 @@ class Proof:
                 return f"without coppice: {option}: {lines[-1]}", 0, broken, 0
             else:
                 compared.append(option)
-        error = self.linker.link(self.arguments.object, program, [f"--graph={network}", *self.arguments.variants])
+        wanted = [f"--keep-from={record}"] if self.arguments.record else [f"--graph={network}", *self.arguments.variants]
+        error = self.linker.link(self.arguments.object, program, wanted)
         if error:
             return error, 0, broken, 0
         size = program.stat().st_size
@@ -84,6 +88,7 @@ class Proof:
             shutil.copy(program, self.arguments.keep)
         program.unlink()
         network.unlink()
+        record.unlink(missing_ok=True)
         if wrong:
             return "another result than the whole program:" + program_lines, len(compared), broken, size
         return None, len(compared), broken, size
@@ -98,6 +103,7 @@ def main():
     parser.add_argument("--each-type", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("--variants", type=lambda which: [f"--variants={which}"], default=[])
     arguments = parser.parse_args()
     reason = link.why_not(arguments.ncnn, arguments.object)
