@@ -132,12 +132,14 @@ private:
 
   void addKeys() {
     StringMap<uint32_t> lists; // graphs and lists, by name
+    keys.resize(bindings.size());
+    missing.resize(bindings.size());
     for (uint32_t b = 0; b < shaken.closures.size(); ++b) {
       if (!shaken.uses[b].isConditional) continue;
       const KeyClosure &closure = shaken.closures[b];
       for (const KeyClosure::Key &key : closure.keys()) {
-        keys[{b, key.key}] = addVertex({Kind::Key, key.key, bindings[b].name, {}, {}});
-        if (!key.used && !key.rule) above.push_back({keys[{b, key.key}], Via::Always});
+        uint32_t vertex = keys[b][key.key] = addVertex({Kind::Key, key.key, bindings[b].name, {}, {}});
+        if (!key.used && !key.rule) above.push_back({vertex, Via::Always});
       }
       for (const UsedKey &key : shaken.uses[b].keys) {
         auto [it, isNew] = lists.try_emplace(key.graph, 0);
@@ -146,14 +148,14 @@ private:
           it->second = addVertex({kind, stablePath(key.graph), stablePath(key.place.file), {}, {}});
           above.push_back({it->second, Via::Given});
         }
-        extraAt(it->second).out.push_back({keys[{b, key.key}], Via::Use, addUse(key.place, key.count)});
+        extraAt(it->second).out.push_back({keys[b][key.key], Via::Use, addUse(key.place, key.count)});
       }
       DenseMap<const Implication *, uint32_t> rules;
       for (const KeyClosure::Step &step : closure.steps()) {
         if (step.from == step.to) continue;
         auto [it, isNew] = rules.try_emplace(step.rule, 0);
         if (isNew) it->second = addUse(step.rule->place, 1);
-        extraAt(keys[{b, step.from}]).out.push_back({keys[{b, step.to}], Via::Rule, it->second});
+        extraAt(keys[b][step.from]).out.push_back({keys[b][step.to], Via::Rule, it->second});
       }
     }
   }
@@ -162,19 +164,23 @@ private:
     const KeyClosure &closure = shaken.closures[binding];
     const KeyClosure::Key *found = isIdentifier ? closure.findIdentifier(key) : closure.find(key);
     if (!found) return std::nullopt;
-    auto it = keys.find({binding, found->key});
-    return it == keys.end() ? std::nullopt : std::optional(it->second);
+    auto it = keys[binding].find(found->key);
+    return it == keys[binding].end() ? std::nullopt : std::optional(it->second);
   }
   uint32_t missingKey(uint32_t binding, StringRef key, StringRef variant) {
-    auto [it, isNew] = missing.try_emplace({binding, key.str(), variant.str()}, 0);
-    if (isNew) it->second = addVertex({Kind::Key, key, bindings[binding].name, variant, {}});
+    auto [it, isNew] = missing[binding].try_emplace((key + "$" + variant).str(), 0);
+    if (isNew) {
+      it->second = addVertex({Kind::Key, key, bindings[binding].name, variant, {}});
+      belowMissing.push_back(it->second);
+    }
     return it->second;
   }
 
   // The key of each registration is a vertex; what it registers hangs on that.
   void addRegistrations() {
     const Registrations &all = shaken.registrations;
-    std::map<Node, std::map<uint32_t, std::vector<uint32_t>>> bySection; // section, relocation -> registrations
+    // Section, relocation -> registrations.
+    std::map<Node, DenseMap<uint32_t, SmallVector<uint32_t, 1>>> bySection;
     keyVertex.assign(all.list.size(), none);
     for (uint32_t i = 0; i < all.list.size(); ++i) {
       const Registration &r = all.list[i];
@@ -208,6 +214,7 @@ private:
     }
     for (auto &[section, relocations] : bySection) {
       auto hang = [&, &relocations = relocations](Node from, SectionGraph::Edge edge) {
+        if (edge.relocation == SectionGraph::noRelocation) return;
         auto found = relocations.find(edge.relocation);
         if (found == relocations.end() || unconditional.contains({section, edge.relocation})) return;
         bool isUsed = any_of(found->second, [&](uint32_t i) { return shaken.counts(i); });
@@ -249,7 +256,7 @@ private:
       if (symbol.kind != GlobalSymbol::Defined || !name.consume_front("coppice.kernel.")) continue;
       graph.forEachNodeOfSymbol(symbol, [&](Node node) {
         if (shaken.live[node]) return;
-        unusedKernels.push_back(addVertex({Kind::Op, name, {}, {}, {{node, Via::Reference}}}));
+        belowMissing.push_back(addVertex({Kind::Op, name, {}, {}, {{node, Via::Reference}}}));
       });
     }
   }
@@ -352,8 +359,7 @@ private:
     firstOfWalk = uint32_t(record.items.size());
     std::vector<uint32_t> below;
     below.swap(edges.targets);
-    for (const auto &[id, vertex] : missing) follow(1, {vertex, Via::Missing});
-    for (uint32_t vertex : unusedKernels) follow(1, {vertex, Via::Missing});
+    for (uint32_t vertex : belowMissing) follow(1, {vertex, Via::Missing});
     below.swap(edges.targets);
     belowDropped = std::move(below);
     walk();
@@ -495,6 +501,8 @@ private:
       item.isFilled = graph.isRange(vertex) && !shaken.live[vertex] && shaken.live[graph.nodeOf(o, section)];
       isNamed[o] = true;
     }
+    bestSymbol.assign(record.items.size(), none);
+    symbolCount.assign(record.items.size(), 0);
     for (uint32_t o = 0; o < isNamed.size(); ++o)
       if (isNamed[o]) nameObject(o);
     for (const auto &[node, plan] : planAt)
@@ -535,7 +543,6 @@ private:
       uint32_t item, symbol;
     };
     std::vector<Candidate> found;
-    DenseMap<uint32_t, uint32_t> best, count; // item -> index in found; how many
     auto rank = [&](uint32_t s) {
       const ObjectFile::Symbol &symbol = elf.symbols()[s];
       return std::tuple(symbol.getType() != ELF::STT_NOTYPE, uint64_t(symbol.st_size),
@@ -555,19 +562,20 @@ private:
       if (item == none) continue;
       StringRef name = elf.symbolName(s);
       if (name.empty() || name.starts_with(".L")) continue;
-      bool isAlone = count[item]++ == 0 && symbol.st_size == 0;
+      bool isAlone = symbolCount[item]++ == 0 && symbol.st_size == 0;
       if (value == begin &&
           (symbol.st_size >= (end - begin) / 2 || record.items[item].section.ends_with(name) || isAlone)) {
-        auto [it, isNew] = best.try_emplace(item, uint32_t(found.size()));
-        if (!isNew && rank(s) > rank(found[it->second].symbol)) it->second = uint32_t(found.size());
+        uint32_t &best = bestSymbol[item];
+        if (best == none || rank(s) > rank(best)) best = s;
       }
       found.push_back({item, s});
     }
-    for (auto [item, index] : best) {
-      const ObjectFile::Symbol &symbol = elf.symbols()[found[index].symbol];
-      StringRef name = elf.symbolName(found[index].symbol);
-      bool hasSize = symbol.st_size || !record.items[item].size || record.items[item].section.ends_with(name);
-      if (hasSize || count[item] == 1) record.items[item].name = name;
+    for (const Candidate &c : found) {
+      if (c.symbol != bestSymbol[c.item]) continue;
+      StringRef name = elf.symbolName(c.symbol);
+      WhyRecord::Item &item = record.items[c.item];
+      bool hasSize = elf.symbols()[c.symbol].st_size || !item.size || item.section.ends_with(name);
+      if (hasSize || symbolCount[c.item] == 1) item.name = name;
     }
     for (uint32_t i = 0; i < found.size(); ++i) {
       StringRef name = elf.symbolName(found[i].symbol);
@@ -603,10 +611,9 @@ private:
 
   uint32_t vertexCount = 0; // the graph's nodes, then `extra`
   std::vector<Vertex> extra;
-  std::vector<Out> above; // edges of the program, besides roots
-  std::map<std::pair<uint32_t, std::string>, uint32_t> keys;
-  std::map<std::tuple<uint32_t, std::string, std::string>, uint32_t> missing;
-  std::vector<uint32_t> unusedKernels;
+  std::vector<Out> above;                         // edges of the program, besides roots
+  std::vector<StringMap<uint32_t>> keys, missing; // of each binding: vertices
+  std::vector<uint32_t> belowMissing;
   std::vector<uint32_t> keyVertex;                                // of each registration
   DenseMap<uint32_t, Node> registryOf;                            // registration -> what refers to the kernel
   DenseSet<std::pair<Node, uint32_t>> unconditional, conditional; // section, relocation
@@ -622,6 +629,7 @@ private:
   uint32_t firstOfWalk = 0;
   std::vector<uint32_t> belowDropped, belowUnreferenced;
   std::vector<uint32_t> objectIds;
+  std::vector<uint32_t> bestSymbol, symbolCount; // of each item
 };
 
 } // namespace

@@ -55,7 +55,7 @@ public:
     for (size_t i = 0; i < items.size(); ++i) number(i + 3 - items[i].dominator);
     uint32_t object = 0;
     for (const Item &i : items) difference(i.object + 1, object);
-    for (const Item &i : items) string(i.name);
+    for (const Item &i : items) newString(i.name);
     for (const Item &i : items) {
       bool isSuffix = !i.name.empty() && i.section.size() > i.name.size() && i.section.ends_with(i.name);
       number(isSuffix ? PrefixOfName : Whole);
@@ -80,8 +80,8 @@ public:
     for (const auto &r : record.registrations) {
       number(unsigned(r.verdict));
       string(r.binding);
-      string(r.key);
-      string(r.kernel);
+      newString(r.key);
+      newString(r.kernel);
       string(r.variant);
       number(r.object + 1);
       number(r.registry + 1);
@@ -90,7 +90,7 @@ public:
     number(record.aliases.size());
     uint32_t item = 0;
     for (const auto &a : record.aliases) difference(a.item, item);
-    for (const auto &a : record.aliases) string(a.name);
+    for (const auto &a : record.aliases) newString(a.name);
     number(record.unreferencedCount);
     number(record.unreferencedBytes);
     number(record.notes.size());
@@ -116,6 +116,13 @@ private:
     auto [it, isNew] = ids.try_emplace(CachedHashStringRef(s), uint32_t(strings.size()));
     if (isNew) strings.push_back(s);
     difference(it->second, lastString);
+  }
+
+  // Nearly all names are different; to look for those that are not takes longer than it saves.
+  void newString(StringRef s) {
+    if (s.empty()) return string(s);
+    difference(uint32_t(strings.size()), lastString);
+    strings.push_back(s);
   }
 
   std::string numbers;
