@@ -24,6 +24,8 @@ StringRef nameOf(Kind kind) {
     return "graph";
   case Kind::List:
     return "list";
+  case Kind::Code:
+    return "code";
   case Kind::Key:
   case Kind::Op:
     return "op";

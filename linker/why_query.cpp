@@ -21,7 +21,7 @@ using Kind = WhyRecord::Kind;
 constexpr StringLiteral kernelPrefix = "coppice.kernel.";
 
 bool isNamedByUser(Kind kind) {
-  return kind == Kind::Graph || kind == Kind::List || kind == Kind::Key || kind == Kind::Op;
+  return kind == Kind::Graph || kind == Kind::List || kind == Kind::Code || kind == Kind::Key || kind == Kind::Op;
 }
 
 // How well a name fits, the best first.

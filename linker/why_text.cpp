@@ -216,11 +216,15 @@ private:
     std::vector<uint32_t> chain = chainTo(record, index);
     const Item &first = record.items[chain[0]];
     size_t next = 1;
-    if (first.kind == Kind::List || (first.kind == Kind::Graph && first.via == Via::Given)) {
-      std::string by = first.kind == Kind::List ? graphListName(chain) : "graph " + graphName(chain[0]);
+    if (first.kind == Kind::List || first.kind == Kind::Code ||
+        (first.kind == Kind::Graph && first.via == Via::Given)) {
+      std::string by = first.kind == Kind::List ? graphListName(chain)
+                       : first.kind == Kind::Code
+                           ? "code that asks for it, " + visible(first.name)
+                           : "graph " + (chain.size() > 1 ? name_(chain[0]) : graphName(chain[0]));
       if (chain.size() > 1) {
         const Item &key = record.items[chain[1]];
-        std::string place = first.kind == Kind::List ? "" : " (" + placeOf(key) + ")";
+        std::string place = first.kind == Kind::Graph ? " (" + placeOf(key) + ")" : "";
         line(2, "kept by " + by + place + ": op " + name_(chain[1]), chain[1]);
         next = 2;
       } else {

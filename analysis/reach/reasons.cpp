@@ -63,6 +63,7 @@ public:
       record.items[i].kind = Kind(i);
       record.items[i].parent = record.items[i].dominator = i;
     }
+    objectIds.assign(resolution.linked().size(), none);
     addPlans();
     addKeys();
     addRegistrations();
@@ -78,9 +79,9 @@ public:
     removeDebugSections();
     nameItems();
     finishRegistrations();
-    for (const std::string &note : shaken.keptWhole) record.notes.push_back(note);
+    for (const std::string &note : shaken.keptWhole) record.notes.push_back(stablePlace(note));
     for (const UnclearRegistration &unclear : shaken.registrations.unclear)
-      record.notes.push_back(record.save(unclear.place + ": " + unclear.why));
+      record.notes.push_back(record.save(stablePlace(unclear.place) + ": " + unclear.why));
     record.addUpRetained();
     return std::move(record);
   }
@@ -106,7 +107,8 @@ private:
   Vertex &extraAt(uint32_t vertex) { return extra[vertex - graph.size()]; }
 
   uint32_t addUse(const Place &place, uint64_t count) {
-    record.uses.push_back({stablePath(place.file), place.node, place.line, place.column, count});
+    StringRef file = place.line ? stablePath(place.file) : stablePlace(place.file);
+    record.uses.push_back({file, place.node, place.line, place.column, count});
     return uint32_t(record.uses.size() - 1);
   }
 
@@ -144,8 +146,10 @@ private:
       for (const UsedKey &key : shaken.uses[b].keys) {
         auto [it, isNew] = lists.try_emplace(key.graph, 0);
         if (isNew) {
-          Kind kind = key.isByHand ? Kind::List : Kind::Graph;
-          it->second = addVertex({kind, stablePath(key.graph), stablePath(key.place.file), {}, {}});
+          bool isCode = key.isByHand && !key.place.line && !StringRef(key.graph).starts_with("--");
+          Kind kind = isCode ? Kind::Code : key.isByHand ? Kind::List : Kind::Graph;
+          StringRef name = isCode ? stablePlace(key.graph) : stablePath(key.graph);
+          it->second = addVertex({kind, name, isCode ? StringRef() : stablePath(key.place.file), {}, {}});
           above.push_back({it->second, Via::Given});
         }
         extraAt(it->second).out.push_back({keys[b][key.key], Via::Use, addUse(key.place, key.count)});
@@ -471,7 +475,6 @@ private:
 
   void nameItems() {
     std::vector<char> isNamed(resolution.linked().size());
-    objectIds.assign(resolution.linked().size(), none);
     for (uint32_t i = 3; i < record.items.size(); ++i) {
       WhyRecord::Item &item = record.items[i];
       uint32_t vertex = vertexOf[i];
@@ -513,6 +516,16 @@ private:
         record.items[i].section = stablePath(plans[plan.first].file);
       }
     llvm::stable_sort(record.aliases, [](auto &a, auto &b) { return a.item < b.item; });
+  }
+
+  // "/tmp/a-12ab.o: main" -> "a.c: main"
+  StringRef stablePlace(StringRef place) {
+    if (objectNames.empty())
+      for (uint32_t o = 0; o < resolution.linked().size(); ++o) objectNames.try_emplace(resolution.linked()[o].name, o);
+    for (size_t at = place.find(':'); at != StringRef::npos; at = place.find(':', at + 1))
+      if (auto found = objectNames.find(place.take_front(at)); found != objectNames.end())
+        return record.save(record.objects[idOf(found->second)].name() + place.drop_front(at));
+    return stablePath(place);
   }
 
   uint32_t idOf(uint32_t o) {
@@ -629,6 +642,7 @@ private:
   uint32_t firstOfWalk = 0;
   std::vector<uint32_t> belowDropped, belowUnreferenced;
   std::vector<uint32_t> objectIds;
+  StringMap<uint32_t> objectNames;
   std::vector<uint32_t> bestSymbol, symbolCount; // of each item
 };
 

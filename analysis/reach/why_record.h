@@ -27,6 +27,7 @@ struct WhyRecord {
     Unreferenced, ///< item 2: above what nothing refers to. Only where --why asks at link time
     Graph,        ///< a compiled one (its plan), or one whose ops are keys
     List,         ///< --keep-from=FILE, --keep-kernel=GLOB
+    Code,         ///< a function of the program that asks for an op by itself
     Key,          ///< of a binding
     Op,           ///< of a compiled graph: an op with the kernels that were chosen for it
     Section,
@@ -44,7 +45,7 @@ struct WhyRecord {
     NotLoaded,    //
     Lto,          ///< bitcode mentions it
     Script,       ///< KEEP
-    Given,        ///< on the command line: a graph, a list
+    Given,        ///< a graph, a list, code that asks for ops
     Always,       ///< a key that its binding always needs
     Use,          ///< parent: a graph or list. detail: in `uses`
     Rule,         ///< parent: a key that brings this one. detail: in `uses`, the rule's place
