@@ -15,8 +15,26 @@ bool mayUseBindings(const LinkOptions &options) {
          !options.bindingFiles.empty() || !options.keepKernels.empty() || options.noGcKernels;
 }
 
+// Looking for registrations takes time in large programs: only bindings that this link may ask something of.
+static bool mayMatter(const Binding &binding, const LinkOptions &options, ArrayRef<std::string> formats) {
+  if (options.gcAllKernels || !options.keepFrom.empty() || !options.keepKernels.empty() || options.noGcKernels ||
+      options.sizeSummary)
+    return true;
+  return is_contained(options.gcKernels, binding.name) ||
+         any_of(formats, [&](const std::string &format) { return binding.reads(format); });
+}
+
 std::vector<Binding> loadBindings(const LinkOptions &options, Diagnostics &diagnostics) {
   std::vector<Binding> result = builtinBindings();
+  std::vector<std::string> formats, names;
+  for (const GraphArgument &graph : options.graphs)
+    if (auto file = MemoryBuffer::getFile(graph.file, /*IsText=*/false, /*RequiresNullTerminator=*/false))
+      formats.push_back(bindingFormat(identifyGraph((*file)->getMemBufferRef())).str());
+  for (const Binding &binding : result) names.push_back(binding.name);
+  for (const std::string &name : options.gcKernels) // the message lists all
+    if (!is_contained(names, name) && options.bindingFiles.empty())
+      formats.insert(formats.end(), {"op-list", "ncnn-param"});
+  erase_if(result, [&](const Binding &binding) { return !mayMatter(binding, options, formats); });
   for (const std::string &path : options.bindingFiles) {
     auto file = MemoryBuffer::getFile(path);
     if (!file) {
