@@ -260,6 +260,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   KeyGraphs keys = readKeyGraphs(options, bindings, registrations, diagnostics);
   if (Error error = requireSymbolsOfKeys(resolution, bindings, keys.uses))
     diagnostics.error("COP302", toString(std::move(error)));
+  reportKeysOfSeveralArchives(resolution, bindings, keys.uses, diagnostics);
   reportMissingKeys(resolution, bindings, registrations, keys.uses, diagnostics);
 
   CompiledGraphs graphs;
