@@ -106,11 +106,13 @@ struct Implication {
 /// Live code that refers to a symbol uses keys: a function that makes an op by itself, a factory that is called with a
 /// constant.
 struct CodeUse {
-  SymbolPattern symbol;                 ///< demangled
-  std::vector<std::string> brings;      ///< these keys; or, where it is empty, the key is an argument of the call:
-  unsigned argument = 0;                ///< its position, as in CallEdge: a string, or
-  std::optional<SymbolPattern> indexOf; ///< the index of an entry in this data symbol, which a TableEdge describes.
-                                        ///< A reference that is no call with a constant there uses all keys.
+  SymbolPattern symbol;            ///< demangled
+  std::vector<std::string> brings; ///< these keys; or, where it is empty, the key is an argument of the call:
+  unsigned argument = 0;           ///< its position, as in CallEdge: a string, or
+  /// … the index of an entry of `stride` bytes in this data symbol, which a TableEdge describes. A reference that is no
+  /// call with a constant there uses all keys.
+  std::optional<SymbolPattern> indexOf;
+  uint64_t stride = 0;
   Place place;
 };
 

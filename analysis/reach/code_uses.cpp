@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // References to the functions that `uses` names are relocations, since these are global. Each is attributed to the
-// function symbol around it; references of the framework's own code do not count.
+// function symbol around it, which must be alive; references of the framework's own code do not count.
 #include "analysis/reach/code_uses.h"
 #include "analysis/reach/call_sites.h"
 #include "analysis/reach/decode_x86_64.h"
@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Demangle/Demangle.h"
 #include <map>
-#include <numeric>
 
 using namespace llvm;
 
@@ -25,7 +24,7 @@ public:
       : graph(graph), resolution(graph.symbols()), live(live), bindings(bindings), registrations(registrations) {
     result.keys.resize(bindings.size());
     keys.resize(bindings.size());
-    for (const Registration &r : registrations.list) keys[r.binding].insert(r.key);
+    for (const Registration &r : registrations.list) keys[r.binding].insert(identifierForm(r.key));
     for (uint32_t b = 0; b < bindings.size(); ++b)
       for (uint32_t u = 0; wanted[b] && u < bindings[b].uses.size(); ++u)
         for (uint32_t id = 0; id < resolution.symbols().size(); ++id)
@@ -60,6 +59,14 @@ private:
     });
   }
 
+  /// Of a section that was split only the functions are alive or not.
+  bool isLive(SectionGraph::Node section, uint64_t offset) const {
+    ArrayRef<FunctionRange> ranges = graph.rangesOf(section);
+    auto after = partition_point(ranges, [&](const FunctionRange &range) { return range.begin <= offset; });
+    if (after == ranges.begin() || offset >= std::prev(after)->end) return live[section];
+    return live[graph.firstRangeOf(section) + SectionGraph::Node(std::prev(after) - ranges.begin())];
+  }
+
   void scan(uint32_t o) {
     const LinkedObject &object = resolution.linked()[o];
     const ObjectFile &elf = *object.elf;
@@ -77,7 +84,7 @@ private:
         if (symbol < elf.firstGlobal() || symbol == 0) continue;
         uint32_t id = object.globals[symbol - elf.firstGlobal()];
         auto callee = callees.find(id);
-        if (callee == callees.end()) continue;
+        if (callee == callees.end() || !isLive(graph.nodeOf(o, section), relocations[i].r_offset)) continue;
         uint32_t function = 0;
         if (flags & ELF::SHF_EXECINSTR) {
           if (!functions) functions.emplace(elf);
@@ -103,8 +110,7 @@ private:
             }
             if (it->second.uncertain.empty())
               for (const CallSite &call : it->second.calls)
-                // The field of a call or a jump stands at its end.
-                if (relocations[i].r_offset > call.offset && relocations[i].r_offset - call.offset <= 3) site = &call;
+                if (call.callee.source == AddressSource{section, true, i}) site = &call;
           }
           count(use, object.name + ": " + name, elf.symbolName(symbol), site, o);
         }
@@ -132,7 +138,7 @@ private:
     if (found.empty() && site && use.argument >= 1 && use.argument <= site->arguments.size())
       if (const auto &argument = site->arguments[use.argument - 1]) {
         std::optional<std::string> key =
-            use.indexOf ? keyAtIndex(id.first, *use.indexOf, *argument) : stringAt(*argument, object);
+            use.indexOf ? keyAtIndex(id.first, use, *argument) : stringAt(*argument, object);
         if (key) found.push_back(*key);
       }
     if (found.empty()) result.unknown.push_back({id.first, place, demangle(callee)});
@@ -160,23 +166,43 @@ private:
     return end == StringRef::npos ? std::nullopt : std::optional(text.take_front(end).str());
   }
 
-  // The entries of a table are as far apart as the places of its registrations allow.
-  std::optional<std::string> keyAtIndex(uint32_t binding, const SymbolPattern &table, const Value &value) {
-    if (value.kind != Value::Integer || value.offset < 0) return std::nullopt;
-    std::vector<std::pair<uint64_t, const Registration *>> entries;
-    uint64_t stride = 0;
+  // An entry need not be registered (a null pointer), so an index counts from the beginning of the table. All that is
+  // registered must be where `stride` says that it can be.
+  std::optional<std::string> keyAtIndex(uint32_t binding, const CodeUse &use, const Value &value) {
+    if (value.kind != Value::Integer) return std::nullopt;
+    std::optional<std::pair<const LinkedObject *, uint32_t>> table; // and its symbol
+    std::map<uint64_t, const Registration *> entries;               // by offset in it
     for (const Registration &r : registrations.list) {
       const auto *edge = std::get_if<TableEdge>(&bindings[binding].edges[r.edge].shape);
-      if (r.binding != binding || !edge || edge->from.str() != table.str()) continue;
-      const ObjectFile &elf = *resolution.linked()[r.object].elf;
-      uint64_t offset = elf.relocations(r.section)[r.relocation].r_offset;
-      if (!entries.empty()) stride = std::gcd(stride, offset - entries.front().first);
-      entries.push_back({offset, &r});
+      if (r.binding != binding || !edge || edge->from.str() != use.indexOf->str()) continue;
+      const LinkedObject &object = resolution.linked()[r.object];
+      uint64_t offset = object.elf->relocations(r.section)[r.relocation].r_offset;
+      if (!table || table->first != &object) {
+        std::optional<uint32_t> symbol = tableAt(*object.elf, r.section, offset, *use.indexOf);
+        if (!symbol || table) return std::nullopt; // there are two
+        table = {&object, *symbol};
+      }
+      const ObjectFile::Symbol &s = object.elf->symbols()[table->second];
+      if (offset < s.st_value || offset - s.st_value >= s.st_size) return std::nullopt;
+      entries[offset - s.st_value] = &r;
     }
-    if (!stride) return std::nullopt;
+    if (entries.empty()) return std::nullopt;
+    uint64_t pointer = entries.begin()->first % use.stride;
+    if (table->first->elf->symbols()[table->second].st_size % use.stride) return std::nullopt;
     for (auto [offset, r] : entries)
-      if ((offset - entries.front().first) / stride == uint64_t(value.offset)) return r->key;
-    return std::string(); // no entry: the framework says so
+      if (offset % use.stride != pointer) return std::nullopt;
+    auto entry = entries.find(uint32_t(value.offset) * use.stride + pointer); // an int
+    return entry == entries.end() ? std::string() : entry->second->key;       // none: the framework says so
+  }
+
+  static std::optional<uint32_t> tableAt(const ObjectFile &elf, uint32_t section, uint64_t offset,
+                                         const SymbolPattern &pattern) {
+    for (uint32_t i = 1; i < elf.symbols().size(); ++i)
+      if (const ObjectFile::Symbol &s = elf.symbols()[i]; elf.sectionOf(i) == section && offset >= s.st_value &&
+                                                          offset - s.st_value < s.st_size &&
+                                                          matches(pattern, elf.symbolName(i)))
+        return i;
+    return std::nullopt;
   }
 
   const SectionGraph &graph;
@@ -184,7 +210,7 @@ private:
   const std::vector<char> &live;
   ArrayRef<Binding> bindings;
   const Registrations &registrations;
-  std::vector<StringSet<>> keys;                  // registered, of each binding
+  std::vector<StringSet<>> keys;                  // registered, of each binding, as functions are named after them
   std::map<uint32_t, std::vector<UseId>> callees; // by index in symbols()
   CodeUses result;
 };

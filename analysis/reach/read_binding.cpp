@@ -385,6 +385,7 @@ void BindingReader::use(const YamlValue &value, std::vector<CodeUse> &uses) {
     use.indexOf = pattern(of, "'of'", KeyIn::Forbidden);
     if (!index) error("'of' is for 'index': the table of the entry", *of);
   }
+  use.stride = number(fields.get("stride", index != nullptr), "'stride'", 8, 65536).value_or(0);
   fields.finish();
   for (SymbolPattern &symbol : symbols) {
     use.symbol = std::move(symbol);

@@ -131,7 +131,7 @@ void cutLocalReferences(Shaken &result) {
   }
 }
 
-// Of all code that may run, before anything is dropped.
+// Of all code that may run, before anything is dropped and before functions are told apart.
 void addUsesOfCode(Shaken &result, ArrayRef<Binding> bindings) {
   std::vector<char> wanted(bindings.size());
   for (size_t b = 0; b < bindings.size(); ++b)
@@ -139,21 +139,30 @@ void addUsesOfCode(Shaken &result, ArrayRef<Binding> bindings) {
   if (none_of(wanted, [](char c) { return c; })) return;
   CodeUses uses = findCodeUses(*result.graph, markLive(*result.graph), bindings, result.registrations, wanted);
   for (size_t b = 0; b < bindings.size(); ++b) append_range(result.uses[b].keys, uses.keys[b]);
-  for (const CodeUses::Unknown &unknown : uses.unknown) {
-    std::vector<UsedKey> &keys = result.uses[unknown.binding].keys;
-    bool hasList = any_of(keys, [](const UsedKey &key) { return key.isByHand && key.place.line; });
-    if (!hasList) result.uses[unknown.binding].isConditional = false;
-  }
   result.unknownUses = std::move(uses.unknown);
 }
 
-} // namespace
+// Code that may ask for any kernel: is it still alive when others have gone? A library's C interface is often one
+// section, of which a program calls little.
+bool keepAllForUnknownUses(Shaken &result, ArrayRef<Binding> bindings) {
+  std::vector<char> wanted(bindings.size());
+  for (const CodeUses::Unknown &unknown : result.unknownUses) wanted[unknown.binding] = true;
+  result.unknownUses = findCodeUses(*result.graph, result.live, bindings, result.registrations, wanted).unknown;
+  bool any = false;
+  for (const CodeUses::Unknown &unknown : result.unknownUses) {
+    BindingUse &use = result.uses[unknown.binding];
+    bool hasList = any_of(use.keys, [](const UsedKey &key) { return key.isByHand && key.place.line; });
+    if (hasList || !use.isConditional) continue;
+    use.isConditional = false;
+    any = true;
+  }
+  return any;
+}
 
-Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
-             Registrations registrations, std::vector<BindingUse> uses, const ShakeOptions &options) {
+Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
+                 Registrations registrations, std::vector<BindingUse> uses, const ShakeOptions &options) {
   Shaken result;
   result.graph = std::make_unique<SectionGraph>(resolution, settings);
-  addKeptByHand(options, registrations, uses);
   result.registrations = std::move(registrations);
   result.uses = std::move(uses);
   addUsesOfCode(result, bindings);
@@ -233,6 +242,19 @@ Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, A
     if (list[i].local && !result.counts(i) &&
         !result.graph->isSplit(result.graph->nodeOf(list[i].object, list[i].section)))
       result.verdicts[i] = Verdict::Unconditional;
+  return result;
+}
+
+} // namespace
+
+Shaken shake(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
+             Registrations registrations, std::vector<BindingUse> uses, const ShakeOptions &options) {
+  addKeptByHand(options, registrations, uses);
+  Shaken result = shakeWith(resolution, settings, bindings, std::move(registrations), std::move(uses), options);
+  if (result.unknownUses.empty() || !keepAllForUnknownUses(result, bindings)) return result;
+  std::vector<CodeUses::Unknown> unknown = std::move(result.unknownUses);
+  result = shakeWith(resolution, settings, bindings, std::move(result.registrations), std::move(result.uses), options);
+  result.unknownUses = std::move(unknown);
   return result;
 }
 

@@ -62,7 +62,7 @@ implies:
 uses:
   - {symbol: ["ns::flatten({*})", "ns::reshape({*})"], brings: [Flatten]}
   - {symbol: "ns::create(char const*)", key: 1}
-  - {symbol: "ns::create(int)", index: 1, of: "ns::table"}
+  - {symbol: "ns::create(int)", index: 1, of: "ns::table", stride: 16}
 own-code: ["ns::Net::{*}", "ns::{op}::{*}"]
 always: [Input]
 )yaml");
@@ -138,6 +138,7 @@ always: [Input]
   EXPECT_EQ(b.uses[2].argument, 1U);
   EXPECT_FALSE(b.uses[2].indexOf);
   EXPECT_TRUE(b.uses[3].indexOf->matches("ns::table"));
+  EXPECT_EQ(b.uses[3].stride, 16U);
   ASSERT_EQ(b.ownCode.size(), 2U);
   EXPECT_TRUE(b.ownCode[0].matches("ns::Net::load(int)"));
   EXPECT_EQ(b.ownCode[1].match("ns::Conv::forward()"), "Conv");
