@@ -15,8 +15,26 @@ bool mayUseBindings(const LinkOptions &options) {
          !options.bindingFiles.empty() || !options.keepKernels.empty() || options.noGcKernels;
 }
 
+// Looking for registrations takes time in large programs: only bindings that this link may ask something of.
+static bool mayMatter(const Binding &binding, const LinkOptions &options, ArrayRef<std::string> formats) {
+  if (options.gcAllKernels || !options.keepFrom.empty() || !options.keepKernels.empty() || options.noGcKernels ||
+      options.sizeSummary)
+    return true;
+  return is_contained(options.gcKernels, binding.name) ||
+         any_of(formats, [&](const std::string &format) { return binding.reads(format); });
+}
+
 std::vector<Binding> loadBindings(const LinkOptions &options, Diagnostics &diagnostics) {
   std::vector<Binding> result = builtinBindings();
+  std::vector<std::string> formats, names;
+  for (const GraphArgument &graph : options.graphs)
+    if (auto file = MemoryBuffer::getFile(graph.file, /*IsText=*/false, /*RequiresNullTerminator=*/false))
+      formats.push_back(bindingFormat(identifyGraph((*file)->getMemBufferRef())).str());
+  for (const Binding &binding : result) names.push_back(binding.name);
+  for (const std::string &name : options.gcKernels) // the message lists all
+    if (!is_contained(names, name) && options.bindingFiles.empty())
+      formats.insert(formats.end(), {"op-list", "ncnn-param"});
+  erase_if(result, [&](const Binding &binding) { return !mayMatter(binding, options, formats); });
   for (const std::string &path : options.bindingFiles) {
     auto file = MemoryBuffer::getFile(path);
     if (!file) {
@@ -200,6 +218,54 @@ Error requireSymbolsOfKeys(SymbolResolution &resolution, ArrayRef<Binding> bindi
             if (Error error = resolution.require(name)) return error;
   }
   return Error::success();
+}
+
+void reportKeysOfSeveralArchives(const SymbolResolution &resolution, ArrayRef<Binding> bindings,
+                                 const std::vector<BindingUse> &uses, Diagnostics &diagnostics) {
+  std::map<std::string, std::pair<size_t, const UsedKey *>, std::less<>> wanted; // symbol -> binding, key
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    if (!uses[b].isConditional) continue;
+    for (const BindingEdge &edge : bindings[b].edges)
+      if (auto *symbols = std::get_if<SymbolEdge>(&edge.shape))
+        for (const UsedKey &key : uses[b].keys) {
+          std::string name = symbols->symbol.symbolFor(key.key);
+          const GlobalSymbol *symbol = resolution.find(name);
+          if (symbol && symbol->kind == GlobalSymbol::Defined && resolution.linked()[symbol->object].member)
+            wanted.try_emplace(name, b, &key);
+        }
+  }
+  if (wanted.empty()) return;
+  std::map<std::string, std::vector<std::string>> definitions; // symbol -> "libk.a(add.o)"
+  std::set<std::string> paths;
+  for (size_t file = 0; file < resolution.files().size(); ++file) {
+    const InputFile &input = resolution.files()[file];
+    if (input.kind != InputKind::Archive || !paths.insert(input.path).second) continue;
+    for (const object::Archive::Symbol &symbol : input.archive->symbols()) {
+      auto use = wanted.find(symbol.getName());
+      if (use == wanted.end()) continue;
+      auto member = symbol.getMember();
+      auto object = member ? memberObject(resolution.files(), file, *member) : member.takeError();
+      auto elf = object ? ObjectFile::parse(object->buffer) : object.takeError();
+      if (!elf) { // bitcode; what is damaged is reported where it is linked
+        consumeError(elf.takeError());
+        continue;
+      }
+      for (uint32_t i = 1; i < elf->symbols().size(); ++i)
+        if (elf->symbols()[i].getBinding() == ELF::STB_GLOBAL && elf->sectionOf(i) && elf->symbolName(i) == use->first)
+          definitions[use->first].push_back(object->name);
+    }
+  }
+  for (const auto &[name, objects] : definitions) {
+    if (objects.size() < 2) continue;
+    auto [b, key] = wanted.find(name)->second;
+    Diagnostic d;
+    d.code = "COP103";
+    d.message = "several libraries define the kernel '" + key->key + "' of " + bindings[b].name;
+    d.place = key->place;
+    for (const std::string &object : objects) d.notes.push_back({object + " has " + name, {}});
+    d.help = "leave one of the libraries out, or put the object that is meant on the command line";
+    diagnostics.report(std::move(d));
+  }
 }
 
 void reportMissingKeys(const SymbolResolution &resolution, ArrayRef<Binding> bindings,

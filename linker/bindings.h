@@ -30,6 +30,10 @@ KeyGraphs readKeyGraphs(const LinkOptions &options, llvm::ArrayRef<Binding> bind
 llvm::Error requireSymbolsOfKeys(SymbolResolution &resolution, llvm::ArrayRef<Binding> bindings,
                                  const std::vector<BindingUse> &uses);
 
+/// COP103: the symbol of a used key is in several archives. (An object on the command line wins over all of them.)
+void reportKeysOfSeveralArchives(const SymbolResolution &resolution, llvm::ArrayRef<Binding> bindings,
+                                 const std::vector<BindingUse> &uses, Diagnostics &diagnostics);
+
 /// COP101 for keys of graphs that nothing registers, with the nearest names; COP404 for names in lists.
 void reportMissingKeys(const SymbolResolution &resolution, llvm::ArrayRef<Binding> bindings,
                        const Registrations &registrations, const std::vector<BindingUse> &uses,

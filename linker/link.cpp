@@ -256,9 +256,11 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
   std::vector<Binding> bindings;
   if (mayUseBindings(options)) bindings = loadBindings(options, diagnostics);
   Registrations registrations = findRegistrations(resolution, bindings);
+  size_t objectsScanned = resolution.linked().size();
   KeyGraphs keys = readKeyGraphs(options, bindings, registrations, diagnostics);
   if (Error error = requireSymbolsOfKeys(resolution, bindings, keys.uses))
     diagnostics.error("COP302", toString(std::move(error)));
+  reportKeysOfSeveralArchives(resolution, bindings, keys.uses, diagnostics);
   reportMissingKeys(resolution, bindings, registrations, keys.uses, diagnostics);
 
   CompiledGraphs graphs;
@@ -296,7 +298,8 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
         program = &whole.emplace(inputs, settings, std::move(order));
         if (Error error = program->run()) diagnostics.error("COP302", toString(std::move(error)));
       }
-      registrations = findRegistrations(*program, bindings);
+      if (program != &resolution || resolution.linked().size() != objectsScanned)
+        registrations = findRegistrations(*program, bindings);
       ShakeOptions shakeOptions;
       shakeOptions.keepKernels = options.keepKernels;
       shakeOptions.variants = options.variants;
@@ -312,7 +315,8 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       }
       for (const std::string &symbol : edits.undefined)
         additions.arguments.insert(additions.arguments.end(), {"-u", symbol});
-      if (wantsReasons) {
+      if (!shaken->cutsAnything && graphs.graphs.empty()) keepReasons = false; // then it is as any linker would have it
+      if (keepReasons || !options.why.empty()) {
         plans = planUses(graphs);
         reasons = findReasons(*shaken, bindings, plans, {.unreferenced = !options.why.empty()});
       }

@@ -105,6 +105,11 @@ StringRef ObjectFile::sectionName(uint32_t section) const {
   return name < sectionNames.size() ? StringRef(sectionNames.data() + name) : StringRef();
 }
 
+StringRef ObjectFile::sectionNameStart(uint32_t section) const {
+  const char *name = sectionNames.data() + sectionTable[section].sh_name;
+  return {name, size_t(name[0] ? name[1] ? 2 : 1 : 0)};
+}
+
 StringRef ObjectFile::symbolName(uint32_t symbol) const {
   return symbolNames.empty() ? StringRef() : StringRef(symbolNames.data() + symbolTable[symbol].st_name);
 }

@@ -20,6 +20,22 @@ std::optional<StringRef> matchName(const SymbolPattern &pattern, StringRef mangl
   return pattern.match(demangled);
 }
 
+// In order. There may be a million symbols.
+std::vector<uint32_t> symbolsThatMatch(const SymbolResolution &resolution, const SymbolPattern &pattern) {
+  const auto &symbols = resolution.symbols();
+  constexpr size_t chunk = 1 << 14;
+  std::vector<std::vector<uint32_t>> parts((symbols.size() + chunk - 1) / chunk);
+  parallelFor(0, parts.size(), [&](size_t part) {
+    for (size_t id = part * chunk; id < std::min(symbols.size(), (part + 1) * chunk); ++id) {
+      std::string demangled;
+      if (matchName(pattern, symbols[id].name, demangled)) parts[part].push_back(uint32_t(id));
+    }
+  });
+  std::vector<uint32_t> result;
+  for (std::vector<uint32_t> &part : parts) append_range(result, part);
+  return result;
+}
+
 // One object against all bindings. Objects are independent of each other.
 class ObjectScan {
 public:
@@ -260,10 +276,7 @@ Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Bin
   for (const Binding &binding : bindings)
     for (const BindingEdge &edge : binding.edges)
       if (auto *call = std::get_if<CallEdge>(&edge.shape))
-        for (uint32_t id = 0; id < resolution.symbols().size(); ++id) {
-          std::string demangled;
-          if (matchName(call->call, resolution.symbols()[id].name, demangled)) callees.insert(id);
-        }
+        for (uint32_t id : symbolsThatMatch(resolution, call->call)) callees.insert(id);
   std::vector<Registrations> parts(objects.size());
   parallelFor(0, objects.size(), [&](size_t i) {
     if (objects[i].elf) parts[i] = ObjectScan(resolution, bindings, callees, uint32_t(i)).run();
@@ -278,7 +291,7 @@ Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Bin
     for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
       auto *edge = std::get_if<SymbolEdge>(&bindings[b].edges[e].shape);
       if (!edge) continue;
-      for (uint32_t id = 0; id < resolution.symbols().size(); ++id) {
+      for (uint32_t id : symbolsThatMatch(resolution, edge->symbol)) {
         const GlobalSymbol &symbol = resolution.symbols()[id];
         std::string demangled;
         if (symbol.kind != GlobalSymbol::Lazy && symbol.kind != GlobalSymbol::Defined) continue;

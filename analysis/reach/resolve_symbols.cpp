@@ -224,7 +224,7 @@ Error SymbolResolution::addElfSymbols(LinkedObject &object) {
     own.elf.emplace(std::move(*parsed));
   }
   object.elf.emplace(std::move(*own.elf));
-  chooseGroups(object);
+  chooseGroups(object, own.names);
   const ObjectFile &elf = *object.elf;
   std::vector<uint32_t> undefined;
   object.globals.reserve(own.names.size());
@@ -253,7 +253,7 @@ Error SymbolResolution::addElfSymbols(LinkedObject &object) {
 }
 
 // A group is named by the symbol that sh_info gives; its contents are a word of flags and the indices of its sections.
-void SymbolResolution::chooseGroups(LinkedObject &object) {
+void SymbolResolution::chooseGroups(LinkedObject &object, ArrayRef<CachedHashStringRef> names) {
   const ObjectFile &elf = *object.elf;
   uint32_t number = uint32_t(objects.size() - 1);
   for (uint32_t i = 1; i < elf.sections().size(); ++i) {
@@ -262,10 +262,14 @@ void SymbolResolution::chooseGroups(LinkedObject &object) {
       if (elf.contents(i).size() < 4 || s.sh_info >= elf.symbols().size()) continue;
       object.groups.push_back(i);
       bool isSection = elf.symbols()[s.sh_info].getType() == ELF::STT_SECTION;
-      StringRef name = isSection ? elf.sectionName(elf.sectionOf(s.sh_info)) : elf.symbolName(s.sh_info);
       bool isComdat = support::endian::read32le(elf.contents(i).data()) & ELF::GRP_COMDAT;
-      if (isComdat && !groupOwner.try_emplace(CachedHashStringRef(name), number).second) object.losing.push_back(i);
-    } else if (s.sh_type == ELF::SHT_PROGBITS && elf.sectionName(i).starts_with(".gnu.linkonce.")) {
+      bool isHashed = !isSection && s.sh_info >= elf.firstGlobal() && !elf.symbolName(s.sh_info).contains('@');
+      CachedHashStringRef name = isHashed ? names[s.sh_info - elf.firstGlobal()]
+                                          : CachedHashStringRef(isSection ? elf.sectionName(elf.sectionOf(s.sh_info))
+                                                                          : elf.symbolName(s.sh_info));
+      if (isComdat && !groupOwner.try_emplace(name, number).second) object.losing.push_back(i);
+    } else if (s.sh_type == ELF::SHT_PROGBITS && elf.sectionNameStart(i) == ".g" &&
+               elf.sectionName(i).starts_with(".gnu.linkonce.")) {
       if (!groupOwner.try_emplace(CachedHashStringRef(elf.sectionName(i)), number).second) object.losing.push_back(i);
     }
   }

@@ -72,7 +72,7 @@ private:
   llvm::Error addObject(ObjectRef object);
   llvm::Error addBitcodeSymbols(LinkedObject &object);
   llvm::Error addElfSymbols(LinkedObject &object);
-  void chooseGroups(LinkedObject &object);
+  void chooseGroups(LinkedObject &object, llvm::ArrayRef<llvm::CachedHashStringRef> names);
   llvm::Error addArchive(size_t file);
   llvm::Error addLazyObject(size_t file);
   llvm::Error addShared(size_t file);

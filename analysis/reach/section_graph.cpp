@@ -92,7 +92,10 @@ void SectionGraph::addSections(uint32_t object) {
       break;
     }
     if (dropped[i] || (s.sh_flags & ELF::SHF_EXCLUDE)) continue;
-    StringRef name = elf.sectionName(i);
+    // Nearly all sections are .text.NAME and the like, of which nothing else is to be known.
+    StringRef start = elf.sectionNameStart(i);
+    bool isPlain = start.starts_with(".t") || start.starts_with(".r") || start.starts_with(".b");
+    StringRef name = isPlain ? StringRef() : elf.sectionName(i);
     if (name == ".note.GNU-stack" || name == ".note.gnu.property" || name == ".note.GNU-split-stack" ||
         name == ".note.GNU-no-split-stack")
       continue;
@@ -208,6 +211,10 @@ bool SectionGraph::isReserved(Node node) const {
   default:
     break;
   }
+  StringRef start = elf.sectionNameStart(sectionOf(node));
+  if (!start.starts_with(".i") && !start.starts_with(".f") && !start.starts_with(".j") && !start.starts_with(".c") &&
+      !start.starts_with(".d"))
+    return false;
   StringRef name = elf.sectionName(sectionOf(node));
   if (name == ".init" || name == ".fini" || name == ".jcr") return true;
   return (name.starts_with(".init_array") || name.starts_with(".ctors") || name.starts_with(".dtors")) &&

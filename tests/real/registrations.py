@@ -56,7 +56,7 @@ def kernels_in(program, pattern):
 def compare(title, link, arguments, used, unused, pattern, kept, dropped_text):
     """link(output, *flags) links; the whole program and the shaken one are run with `used`, the second with `unused`."""
     link("whole", "-Wl,--gc-sections")
-    warnings = link("shaken", f"-Wl,--keep-from={arguments}")
+    warnings = link("shaken", f"-Wl,--keep-from={arguments}", "-Wl,--strip-why")
     run("strip", "-o", "whole.stripped", "whole")
     run("strip", "-o", "shaken.stripped", "shaken")
     before, after = (os.path.getsize(f"{p}.stripped") for p in ("whole", "shaken"))
