@@ -98,10 +98,11 @@ private:
     return nameAt(elf.sectionOf(symbol), uint64_t(r.r_addend));
   }
 
-  // A string that a relocation points at; it may be in a section of strings of this object only.
+  // A constant string that a relocation points at; it may be in a section of strings of this object only.
   std::optional<StringRef> stringAt(const ObjectFile::Relocation &r, std::optional<uint64_t> length) {
     uint32_t symbol = elf.symbolOf(r), section = elf.sectionOf(symbol);
     if (!section || r.getType(false) != ELF::R_X86_64_64) return std::nullopt;
+    if (elf.sections()[section].sh_flags & ELF::SHF_WRITE) return std::nullopt; // it may be another text by then
     ArrayRef<uint8_t> bytes = elf.contents(section);
     uint64_t offset = elf.symbols()[symbol].st_value + uint64_t(r.r_addend);
     if (offset >= bytes.size()) return std::nullopt;
