@@ -26,7 +26,8 @@ _coppice() {
     link)
       case $word in
         --*)
-          COMPREPLY=($(compgen -W '--graph= --keep-kernel= --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
+          COMPREPLY=($(compgen -W '--graph= --keep-kernel= --gc-kernels --no-gc-kernels --binding= --keep-from= --variants=generic --hide-exports
+            --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
             --size-summary --why= --strip-why --strip-graph --diagnostics=json' -- "$word"))
           compopt -o nospace
           ;;
