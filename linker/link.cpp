@@ -384,6 +384,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       return 1;
     }
 
+  if (why) makeRecordStrippable(commandLine.output);
   if (options.printKernels) printKernels(out, graphs);
   if (options.sizeSummary) {
     printSizeSummary(out, graphs, index, commandLine.output);

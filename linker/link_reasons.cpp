@@ -3,6 +3,10 @@
 #include "linker/elf_object.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Object/ELF.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 
@@ -39,6 +43,29 @@ std::unique_ptr<MemoryBuffer> whyObject(const WhyRecord &record) {
   object.addPiece(section, 0, {contents.data(), contents.size()});
   object.addSection(".note.GNU-stack", 0, 1, 0);
   return object.write("coppice.why");
+}
+
+void makeRecordStrippable(StringRef program) {
+  using Elf = object::ELFFile<object::ELF64LE>;
+  auto file = sys::fs::openNativeFileForReadWrite(program, sys::fs::CD_OpenExisting, sys::fs::OF_None);
+  if (!file) return consumeError(file.takeError());
+  scope_exit close([&] { (void)sys::fs::closeFile(*file); });
+  sys::fs::file_status status;
+  if (sys::fs::status(*file, status) || status.type() != sys::fs::file_type::regular_file) return;
+  std::error_code error;
+  sys::fs::mapped_file_region bytes(*file, sys::fs::mapped_file_region::readwrite, status.getSize(), 0, error);
+  if (error) return;
+  auto elf = Elf::create(StringRef(bytes.const_data(), bytes.size()));
+  if (!elf) return consumeError(elf.takeError()); // --oformat=binary
+  auto sections = elf->sections();
+  if (!sections) return consumeError(sections.takeError());
+  for (const auto &section : *sections) {
+    auto name = elf->getSectionName(section);
+    if (!name) return consumeError(name.takeError());
+    if (*name != whySectionName) continue;
+    size_t at = size_t(reinterpret_cast<const char *>(&section) - bytes.const_data());
+    support::endian::write32le(bytes.data() + at + offsetof(ELF::Elf64_Shdr, sh_type), ELF::SHT_SHLIB);
+  }
 }
 
 } // namespace coppice
