@@ -8,6 +8,7 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Parallel.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -230,14 +231,23 @@ private:
   }
 
   void scanObject(uint32_t b, uint32_t e, const ObjectEdge &edge) {
+    StringRef name = linked.name; // "dir/conv.o", "libk.a(conv.o)"
+    if (name.consume_back(")")) name = name.rsplit('(').second;
+    name = sys::path::filename(name);
+    auto inName = edge.object.match(name);
+    if (!inName) return;
     std::set<std::string> keys;
+    if (edge.object.hasKey()) keys.insert(inName->str());
+    bool refers = !edge.refers;
     for (uint32_t i = 1; i < elf.symbols().size(); ++i) {
+      std::string demangled;
+      refers = refers || (i >= elf.firstGlobal() && matchName(*edge.refers, elf.symbolName(i), demangled));
       if (!elf.sectionOf(i)) continue;
       for (const SymbolPattern &pattern : edge.symbols) {
-        std::string demangled;
         if (auto key = matchName(pattern, elf.symbolName(i), demangled)) keys.insert(key->str());
       }
     }
+    if (!refers) return;
     if (!edge.strings.empty())
       for (uint32_t i = 1; i < elf.sections().size(); ++i) {
         const ObjectFile::Section &s = elf.sections()[i];
