@@ -11,13 +11,17 @@ namespace coppice {
 Expected<ObjectFile> ObjectFile::parse(MemoryBufferRef object) {
   ObjectFile result;
   result.data = object.getBuffer();
+  if (result.data.size() < sizeof(Elf::Ehdr)) return createStringError("truncated: an ELF header has 64 bytes");
+  if (result.data[ELF::EI_CLASS] != ELF::ELFCLASS64) return createStringError("not a 64-bit object");
+  if (result.data[ELF::EI_DATA] != ELF::ELFDATA2LSB) return createStringError("not a little-endian object");
   auto file = ELFFile<Elf>::create(result.data);
   if (!file) return file.takeError();
   const Elf::Ehdr &header = file->getHeader();
-  if (header.e_ident[ELF::EI_CLASS] != ELF::ELFCLASS64 || header.e_ident[ELF::EI_DATA] != ELF::ELFDATA2LSB)
-    return createStringError("not a 64-bit little-endian object");
-  if (header.e_type != ELF::ET_REL || header.e_machine != ELF::EM_X86_64)
-    return createStringError("not a relocatable object for x86-64");
+  if (header.e_machine != ELF::EM_X86_64)
+    return createStringError("for another machine (e_machine %u, x86-64 is %u)", unsigned(header.e_machine),
+                             unsigned(ELF::EM_X86_64));
+  if (header.e_type != ELF::ET_REL)
+    return createStringError("not a relocatable object (e_type %u)", unsigned(header.e_type));
   auto sections = file->sections();
   if (!sections) return sections.takeError();
   result.sectionTable = *sections;

@@ -159,6 +159,22 @@ bool keepAllForUnknownUses(Shaken &result, ArrayRef<Binding> bindings) {
   return any;
 }
 
+// A record says what one run called, on one machine: another variant of the same op may make other ops. It is complete
+// only where there is nothing to choose from, else the rules of the binding say what more is needed.
+void trustRecords(Shaken &result, ArrayRef<Binding> bindings, const ShakeOptions &options) {
+  for (size_t b = 0; b < bindings.size(); ++b) {
+    bool hasChoice = options.variants != VariantChoice::All;
+    for (const Registration &r : result.registrations.list) {
+      if (r.binding != b || hasChoice) continue;
+      const std::string &name = bindings[b].edges[r.edge].variant;
+      hasChoice =
+          any_of(bindings[b].variants, [&](const BindingVariant &v) { return v.name == name && v.cpuLevel > 1; });
+    }
+    if (!hasChoice) continue;
+    for (UsedKey &key : result.uses[b].keys) key.isExact = false;
+  }
+}
+
 Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &settings, ArrayRef<Binding> bindings,
                  Registrations registrations, std::vector<BindingUse> uses, const ShakeOptions &options) {
   Shaken result;
@@ -166,6 +182,7 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
   result.registrations = std::move(registrations);
   result.uses = std::move(uses);
   addUsesOfCode(result, bindings);
+  trustRecords(result, bindings, options);
   for (size_t b = 0; b < bindings.size(); ++b) result.closures.emplace_back(bindings[b], result.uses[b].keys);
 
   const std::vector<Registration> &list = result.registrations.list;
