@@ -45,6 +45,8 @@ private:
       return "model";
     case Inspection::Kind::Binding:
       return "binding";
+    case Inspection::Kind::DeviceFile:
+      return "device-code";
     }
     return "";
   }
@@ -90,7 +92,36 @@ private:
       for (const InspectedKernel &kernel : inspection.kernels)
         json.object([&] { write(kernel, inspection.isProgram()); });
     });
+    if (!inspection.device.empty())
+      json.attributeArray("deviceImages", [&] {
+        for (const InspectedDeviceSection &section : inspection.device)
+          for (const DeviceImage &image : section.images) json.object([&] { write(section, image); });
+      });
     texts("notes", inspection.notes);
+  }
+
+  void write(const InspectedDeviceSection &section, const DeviceImage &image) {
+    text("target", image.target.str());
+    text("form", nameOf(image.form));
+    if (!section.container.empty()) text("container", section.container);
+    if (!section.name.empty()) text("section", section.name);
+    if (!section.member.empty()) text("member", section.member);
+    if (image.compression != DeviceImage::Compression::None) text("compression", nameOf(image.compression));
+    number("offset", image.offset);
+    number("bytes", image.size);
+    number("unpackedBytes", image.unpackedSize);
+    json.attributeArray("functions", [&] {
+      for (const DeviceFunction &function : image.functions)
+        json.object([&] {
+          text("name", function.name);
+          json.attribute("kernel", function.isKernel);
+          number("bytes", function.bytes);
+          json.attributeArray("references", [&] {
+            for (uint32_t r : function.references) json.value(json::fixUTF8(image.functions[r].name));
+          });
+        });
+    });
+    if (!image.note.empty()) text("note", image.note);
   }
 
   void write(StringRef key, ArrayRef<InspectedValue> values) {

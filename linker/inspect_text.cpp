@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace llvm;
 
@@ -30,6 +31,8 @@ StringRef kindName(Inspection::Kind kind) {
     return "model";
   case Inspection::Kind::Binding:
     return "binding";
+  case Inspection::Kind::DeviceFile:
+    return "device code";
   }
   return "file";
 }
@@ -164,6 +167,42 @@ void printBinding(raw_ostream &os, const Binding &binding) {
   os << '\n';
 }
 
+std::map<StringRef, std::vector<StringRef>> targetsOfDeviceKernels(const Inspection &inspection) {
+  std::map<StringRef, std::vector<StringRef>> targets;
+  for (const InspectedDeviceSection &section : inspection.device)
+    for (const DeviceImage &image : section.images)
+      for (const DeviceFunction &function : image.functions)
+        if (function.isKernel)
+          if (auto &list = targets[function.name]; !is_contained(list, image.target.name))
+            list.push_back(image.target.name);
+  return targets;
+}
+
+void printDeviceCode(raw_ostream &os, const Inspection &inspection) {
+  bool inArchive = inspection.kind == Inspection::Kind::Archive;
+  TextTable table(
+      {{"device code"}, {"target"}, {"form"}, {"packed"}, {"bytes", TextTable::Right}, {"kernels", TextTable::Right}});
+  for (const InspectedDeviceSection &section : inspection.device) {
+    std::string where = section.name.empty() ? "-" : section.name;
+    if (inArchive) where = section.member + ":(" + where + ")";
+    for (const DeviceImage &image : section.images) {
+      auto kernels = count_if(image.functions, [](const DeviceFunction &f) { return f.isKernel; });
+      bool isReadable =
+          image.note.empty() && image.form != DeviceImage::Form::LtoIr && image.form != DeviceImage::Form::Bitcode;
+      table.addRow({visible(where), visible(image.target.str()), nameOf(image.form).str(),
+                    nameOf(image.compression).str(), withCommas(image.size),
+                    isReadable ? withCommas(uint64_t(kernels)) : "?"});
+    }
+  }
+  table.print(os, 0);
+  auto kernels = targetsOfDeviceKernels(inspection);
+  if (kernels.empty()) return;
+  os << '\n';
+  TextTable names({{"device kernel"}, {"targets"}});
+  for (const auto &[name, targets] : kernels) names.addRow({visible(name), visible(join(targets, ", "))});
+  names.print(os, 0);
+}
+
 /// What is in a program is counted once, however many graphs use it.
 size_t kernelCount(const Inspection &inspection) {
   StringSet<> names;
@@ -198,6 +237,12 @@ void printCounts(raw_ostream &os, const Inspection &inspection) {
     if (!inspection.sources.empty()) parts.push_back(counted(inspection.sources.size(), "graph"));
     if (!inspection.imports.empty()) parts.push_back(counted(inspection.imports.size(), "import"));
   }
+  uint64_t images = 0;
+  for (const InspectedDeviceSection &section : inspection.device) images += section.images.size();
+  if (inspection.kind == Inspection::Kind::DeviceFile) parts.clear();
+  if (!inspection.device.empty())
+    parts.push_back(counted(images, "device image") + " with " +
+                    counted(targetsOfDeviceKernels(inspection).size(), "kernel"));
   os << join(parts, ", ") << '\n';
 }
 
@@ -220,6 +265,10 @@ void printInspection(raw_ostream &os, const Inspection &inspection) {
   }
   if (!inspection.kernels.empty()) {
     printKernels(os, inspection);
+    os << '\n';
+  }
+  if (!inspection.device.empty()) {
+    printDeviceCode(os, inspection);
     os << '\n';
   }
   for (StringRef note : inspection.notes) os << "note: " << visible(note) << '\n';

@@ -1,5 +1,6 @@
 # What a user sees: programs that are compiled, linked and run. See https://llvm.org/docs/CommandGuide/lit.html
 import os
+import shutil
 
 import lit.formats
 
@@ -23,6 +24,11 @@ if config.sanitize:
 # `lit -D quick` leaves out the tests that take long.
 if "quick" not in lit_config.params:
     config.available_features.add("slow")
+
+# NVIDIA's compiler and their disassembler of fatbins are on few machines; what only they can make is tested where they are.
+for tool in ("nvcc", "cuobjdump"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 
 # What the CPU can run, for tests of kernels that need it.
 with open("/proc/cpuinfo") as cpuinfo:

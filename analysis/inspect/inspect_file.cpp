@@ -20,7 +20,8 @@ namespace {
 constexpr StringLiteral kernelPrefix = "coppice.kernel.", planPrefix = "coppice.plan.",
                         planSuffix = ".needs_fuse_ld_coppice";
 constexpr char whatCanBeInspected[] = "give a program or library that Coppice linked, an object, an archive, a model "
-                                      "(.onnx, .mlir, .mlirbc, .param, .ops), or a binding (.yaml)";
+                                      "(.onnx, .mlir, .mlirbc, .param, .ops), a binding (.yaml), or device code "
+                                      "(a fatbin, cubin, PTX, offload bundle, AMDGPU code object, SPIR-V)";
 
 class FileInspector {
 public:
@@ -36,6 +37,11 @@ public:
     files.push_back(std::move(*opened));
     const InputFile &file = files.front();
     bool ok = true;
+    if (isDeviceFile(arrayRefFromStringRef(file.buffer->getBuffer()))) {
+      readDeviceFile(file.ref());
+      finish();
+      return std::move(result);
+    }
     switch (file_magic magic = identify_magic(file.buffer->getBuffer())) {
     case file_magic::elf_relocatable:
     case file_magic::bitcode:
@@ -135,6 +141,35 @@ private:
     return true;
   }
 
+  void readDeviceFile(MemoryBufferRef file) {
+    result.kind = Inspection::Kind::DeviceFile;
+    addDeviceSections(readDeviceBytes(arrayRefFromStringRef(file.getBuffer()), ""), "");
+    for (const InspectedDeviceSection &section : result.device)
+      if (section.container.empty())
+        for (const DeviceImage &image : section.images) result.format = nameOf(image.form);
+      else
+        result.format = section.container;
+  }
+
+  // What is wrong with device code is said and stops nothing: linkers do not look into it.
+  void readDeviceCode(MemoryBufferRef object, StringRef member) {
+    auto sections = findDeviceImages(arrayRefFromStringRef(object.getBuffer()));
+    if (!sections) return consumeError(sections.takeError()); // said when symbols are read
+    addDeviceSections(std::move(*sections), member);
+  }
+
+  void addDeviceSections(std::vector<DeviceSection> sections, StringRef member) {
+    for (DeviceSection &section : sections) {
+      std::string where = member.empty() ? section.name : member.str() + ":(" + section.name + ")";
+      if (!where.empty()) where += ": ";
+      for (const std::string &note : section.notes) result.notes.push_back(where + note);
+      for (const DeviceImage &image : section.images)
+        if (!image.note.empty())
+          result.notes.push_back(where + "image at offset " + std::to_string(image.offset) + ": " + image.note);
+      result.device.push_back({std::move(section), member.str()});
+    }
+  }
+
   // The symbols of bitcode are cheap to read, its data is not.
   bool isBitcodeWithout(const ObjectRef &object) const {
     return identify_magic(object.buffer.getBuffer()) == file_magic::bitcode &&
@@ -150,6 +185,7 @@ private:
     }
     bool plans = false;
     if (!readKernels(object, member, plans)) return false;
+    if (identify_magic(object.buffer.getBuffer()) == file_magic::elf_relocatable) readDeviceCode(object.buffer, member);
     GraphRecords records;
     if (Error error = readGraphRecords(object, records)) {
       diagnostics.error("COP302", toString(std::move(error)));
@@ -221,6 +257,7 @@ private:
       readGraphSection(toStringRef(*contents), section.sh_offset);
     }
     if (!found) explainMissingGraphs(hasPlans);
+    readDeviceCode(file, "");
     return true;
   }
 
@@ -279,7 +316,7 @@ private:
           "graph, or it was linked with --strip-graph or stripped by llvm-strip");
   }
 
-  static StringRef nameOf(GraphFormat format) {
+  static StringRef formatName(GraphFormat format) {
     switch (format) {
     case GraphFormat::Unknown:
       break;
@@ -310,7 +347,7 @@ private:
   bool readModel(MemoryBufferRef file) {
     result.kind = Inspection::Kind::Model;
     GraphFormat format = identifyGraph(file);
-    result.format = nameOf(format);
+    result.format = formatName(format);
     auto graph = graphInspector.inspect(file, format, withText, diagnostics);
     if (!graph) return false;
     result.graphs.push_back(std::move(*graph));

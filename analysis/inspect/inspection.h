@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What `coppice inspect` knows about one file, before it is printed.
 #pragma once
+#include "analysis/device/find_device_images.h"
 #include "analysis/graph/graph_record.h"
 #include "analysis/graph/kernel_index.h"
 #include "analysis/reach/binding.h"
@@ -51,8 +52,13 @@ struct InspectedKernel {
   std::string name() const { return descriptor.symbol.substr(std::string("coppice.kernel.").size()); }
 };
 
+/// Device images of one section, or of the file.
+struct InspectedDeviceSection : DeviceSection {
+  std::string member; ///< of an archive
+};
+
 struct Inspection {
-  enum class Kind { Executable, SharedLibrary, Object, Archive, Model, Binding };
+  enum class Kind { Executable, SharedLibrary, Object, Archive, Model, Binding, DeviceFile };
   Kind kind = Kind::Object;
   std::string path;
   std::string format; ///< "ELF x86-64", "LLVM bitcode", "thin", "ONNX", …
@@ -66,6 +72,7 @@ struct Inspection {
   bool hasSymbols = true;                     ///< else kernels of a program are known from its graphs only
   size_t members = 0;                         ///< objects in an archive
   std::optional<Binding> binding;
+  std::vector<InspectedDeviceSection> device; ///< in the order of the file
   std::vector<std::string> notes;
 };
 
