@@ -424,7 +424,6 @@ private:
       } else if (auto address = decoder.memoryAddress(instruction, at, size); address && !isRelocated) {
         result.localReferences.push_back({at, *address});
       }
-      if (description->isIndirectBranch() && !gotTarget()) indirect = true;
       if (operation == Operation::Lea && (registerAt(1) == Rsp || registerAt(1) == Rbp)) takesFrameAddress = true;
       if (operation == Operation::Copy8 && registerAt(1) == Rsp && registerAt(0) != Rbp) takesFrameAddress = true;
       bool setsFramePointer = operation == Operation::Copy8 && registerAt(0) == Rbp && registerAt(1) == Rsp;
@@ -489,7 +488,12 @@ private:
     } else {
       callee = get(registerAt(0));
       used(callee);
-      if (!returns) abandon();
+    }
+    // Until the first jump that is not certain, everything was: if there is none, no jump leads to a place in the
+    // middle.
+    if (!returns && description->isIndirectBranch() && !leaves(callee)) {
+      indirect = true;
+      abandon();
     }
     call(callee);
     if (isConditional) return true;
@@ -500,6 +504,11 @@ private:
     if (callee && callee->symbol && object.symbolName(callee->symbol) == "memcpy" && copyConstant(to, from, bytes))
       low[Rax] = to;
     return true;
+  }
+
+  bool leaves(const Known &callee) const {
+    return callee && callee->kind == Value::Address &&
+           (callee->section != section || callee->offset < int64_t(begin) || callee->offset >= int64_t(end));
   }
 
   void call(const Known &callee) {
