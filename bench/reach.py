@@ -68,7 +68,9 @@ def registry(folder, kernels):
 
 def main():
     table, run = Table("reach", BUILD), runner(BUILD)
-    with tempfile.TemporaryDirectory() as name:
+    # In memory, where there is such a place: how fast a disk takes outputs of hundreds of megabytes is not the question.
+    memory = "/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
         folder = pathlib.Path(name)
         large_link(table, run, folder, "LLVM", LLVM_PROGRAM, archives("LLVM"))
         large_link(table, run, folder, "MLIR", MLIR_PROGRAM, [*archives("MLIR"), *archives("LLVM")])

@@ -274,23 +274,26 @@ void reportMissingKeys(const SymbolResolution &resolution, ArrayRef<Binding> bin
   for (size_t b = 0; b < bindings.size(); ++b) {
     if (!uses[b].isConditional) continue;
     StringSet<> known;
-    std::map<std::string, std::string> where; // identifier form -> object
+    for (const Registration &r : registrations.list)
+      if (r.binding == b) known.insert(identifierForm(r.key));
+    for (const auto &object : registrations.objects)
+      if (object.binding == b)
+        for (const std::string &key : object.keys) known.insert(identifierForm(key));
+    auto isMissing = [&](const UsedKey &key) { return !known.contains(identifierForm(key.key)); };
+    if (none_of(uses[b].keys, isMissing)) continue;
+    std::map<std::string, std::string> where; // key -> object
     std::map<std::string, size_t> libraries;
     for (const Registration &r : registrations.list) {
       if (r.binding != b) continue;
-      known.insert(identifierForm(r.key));
       bool isLinked = r.object != Registration::none;
       size_t file = isLinked ? resolution.linked()[r.object].file : resolution.symbols()[r.symbol].object;
       const std::string &path = resolution.files()[file].path;
       where.try_emplace(r.key, isLinked ? resolution.linked()[r.object].name : path);
       ++libraries[path];
     }
-    for (const auto &object : registrations.objects)
-      if (object.binding == b)
-        for (const std::string &key : object.keys) known.insert(identifierForm(key));
     StringSet<> said;
     for (const UsedKey &key : uses[b].keys) {
-      if (known.contains(identifierForm(key.key)) || !said.insert(key.key).second) continue;
+      if (!isMissing(key) || !said.insert(key.key).second) continue;
       Diagnostic d;
       bool isList = key.isByHand;
       d.severity = isList ? Severity::Warning : Severity::Error;

@@ -200,7 +200,8 @@ private:
 
 } // namespace
 
-int link(ArrayRef<const char *> arguments, const Installation &installation, raw_ostream &out, raw_ostream &err) {
+int link(ArrayRef<const char *> arguments, const Installation &installation, raw_ostream &out, raw_ostream &err,
+         function_ref<void(int)> leave) {
   BumpPtrAllocator allocator;
   StringSaver saver(allocator);
   Diagnostics diagnostics;
@@ -391,6 +392,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
   }
   for (const std::string &name : options.why) printWhyAsText(out, *reasons, name, findInRecord(*reasons, name));
+  leave(0);
   return 0;
 }
 

@@ -25,9 +25,10 @@ int main(int argc, char **argv) {
   ArrayRef<const char *> arguments(argv + 1, argv + argc);
 
   // Before anything else: a linker's arguments are nobody's but lld's and ours.
-  if (sys::path::filename(argv[0]).starts_with("ld")) leave(coppice::link(arguments, installation, outs(), errs()));
+  if (sys::path::filename(argv[0]).starts_with("ld"))
+    leave(coppice::link(arguments, installation, outs(), errs(), leave));
   if (!arguments.empty() && StringRef(arguments[0]) == "link")
-    leave(coppice::link(arguments.drop_front(), installation, outs(), errs()));
+    leave(coppice::link(arguments.drop_front(), installation, outs(), errs(), leave));
 
   return coppice::runSubcommand(argc, argv, installation);
 }

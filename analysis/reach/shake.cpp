@@ -98,12 +98,15 @@ void findPinnedByExports(Shaken &result) {
     }
     return bytes;
   };
+  std::vector<SectionGraph::Node> others;
   graph.forEachRoot([&](SectionGraph::Root root) {
     if (root.kind == SectionGraph::RootKind::Exported)
       exports.push_back({root.node, root.symbol});
     else
-      visit(root.node);
+      others.push_back(root.node);
   });
+  if (exports.empty()) return;
+  for (SectionGraph::Node node : others) visit(node);
   drain();
   for (auto [node, symbol] : exports) {
     uint64_t bytes = visit(node);
@@ -240,9 +243,10 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
   // Scripts may keep what only they know, and a function that they keep must stay whole.
   bool mayBeLocal = any_of(list, [](const Registration &r) { return r.local.has_value(); });
   if ((result.cutsAnything || mayBeLocal) && options.splitFunctions && !settings.isScript) {
+    size_t before = result.graph->size();
     splitSections(result, result.live);
     cutLocalReferences(result);
-    result.live = markLive(*result.graph);
+    if (result.graph->size() != before) result.live = markLive(*result.graph);
   }
   if (result.cutsAnything) findPinnedByExports(result);
   if (settings.hideExports) {
