@@ -340,6 +340,11 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       edited = std::move(*applied);
     else
       diagnostics.error("COP303", toString(applied.takeError()));
+    // lld reads what we have mapped already, edited or not: each page is brought in once.
+    std::vector<MemoryInput> mapped; // what comes after them wins
+    for (const InputFile &input : inputs)
+      if (input.kind != InputKind::Other) mapped.push_back({input.path, input.buffer->getBuffer(), true, {}});
+    additions.memory.insert(additions.memory.begin(), mapped.begin(), mapped.end());
     for (const EditedInput &input : edited)
       additions.memory.push_back({inputs[input.file].path, input.contents->getBuffer(), true, {}});
   }
