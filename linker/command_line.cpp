@@ -205,7 +205,7 @@ private:
       o.jsonDiagnostics = value == "json";
       return true; // changes nothing of the output
     } else if (option.name == "dump-after") {
-      if (value != "symbols" && value != "graphs" && value != "reach")
+      if (value != "symbols" && value != "graphs" && value != "reach" && value != "split")
         bad(argument, "a step is wanted", "write --dump-after=symbols, --dump-after=graphs or --dump-after=reach");
       o.dumpAfter = value.str();
     } else if (option.name == "binding") {
@@ -239,6 +239,8 @@ private:
       o.hideExports = true;
     } else if (!option.hasValue && (option.name == "split-sections" || option.name == "no-split-sections")) {
       o.splitSections = option.name == "split-sections";
+    } else if (option.name == "split-sections" && option.value == "all") {
+      o.splitSections = o.splitAllSections = true;
     } else if (!option.hasValue && option.name == "print-kernels") {
       o.printKernels = true;
     } else if (!option.hasValue && option.name == "size-summary") {

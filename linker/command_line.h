@@ -37,7 +37,7 @@ struct LinkOptions {
   std::vector<unsigned> cpuLevels; ///< wanted x86-64 levels (1 to 4), ascending; empty: baseline and all that there are
   std::optional<std::string> weightsFile; ///< --weights=FILE; not set: embed
   /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution, "reach" the
-  /// sections that nothing needs. For debugging.
+  /// sections that nothing needs, "split" those whose functions could not become sections. For debugging.
   std::string dumpAfter;
   std::vector<std::string> bindingFiles; ///< --binding
   std::vector<std::string> keepFrom;     ///< --keep-from: files with keys
@@ -48,6 +48,7 @@ struct LinkOptions {
   VariantChoice variants = VariantChoice::All;
   bool stripWhy = false, hideExports = false;
   std::optional<bool> splitSections; ///< not set: where no debug information is kept
+  bool splitAllSections = false;     ///< --split-sections=all: also where nothing is dead, for tests
   bool printKernels = false, sizeSummary = false, stripGraph = false, jsonDiagnostics = false;
   bool any = false;               ///< one of our flags that changes the output was given
   std::vector<std::string> given; ///< our flags as they were given, without --graph

@@ -165,6 +165,12 @@ ResponseFileEdits reproduceEdits(const LinkOptions &options, const CompiledGraph
   return edits;
 }
 
+SplitSections splitMode(const LinkOptions &options, const LinkSettings &settings) {
+  if (options.splitAllSections) return SplitSections::All;
+  if (options.splitSections) return *options.splitSections ? SplitSections::Always : SplitSections::Never;
+  return settings.stripDebug ? SplitSections::Always : SplitSections::WithoutDebugInfo;
+}
+
 bool hasCoppiceLibrary(const CommandLine &commandLine) {
   return any_of(commandLine.inputs,
                 [](const InputArgument &i) { return i.library && StringRef(i.value).starts_with("coppice"); });
@@ -282,6 +288,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
 
   // What is alive, now that all that is linked is known; and the edits by which lld drops the rest.
   std::vector<EditedInput> edited;
+  std::vector<std::string> notSplit; // sections, and why
   std::optional<Shaken> shaken;
   std::optional<SymbolResolution> whole; // with plans and what is kept by hand, where there are such
   std::unique_ptr<MemoryBuffer> dropped, recordedObject, why;
@@ -307,7 +314,7 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
       shakeOptions.splitFunctions = mayDrop;
       if (!options.cpuLevels.empty()) shakeOptions.cpuLevel = options.cpuLevels.front();
       shaken = shake(*program, settings, bindings, std::move(registrations), std::move(keys.uses), shakeOptions);
-      edits = editsFor(*shaken, bindings, diagnostics);
+      edits = editsFor(*shaken, bindings, splitMode(options, settings), diagnostics);
       warnKept(*shaken, bindings, diagnostics);
       if (!edits.droppedKernels.empty()) {
         dropped = droppedKernelsObject(edits.droppedKernels, sys::path::filename(commandLine.output).str());
@@ -335,11 +342,13 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
         additions.arguments.push_back(additions.memory.back().name);
       }
     }
-    auto applied = applyEdits(*program, edits.objects, std::move(additions.edited));
+    auto applied = applyEdits(*program, edits.objects, std::move(additions.edited), notSplit);
     if (applied)
       edited = std::move(*applied);
     else
       diagnostics.error("COP303", toString(applied.takeError()));
+    if (options.dumpAfter == "split")
+      for (const std::string &why : notSplit) out << why << "\n";
     // lld reads what we have mapped already, edited or not: each page is brought in once.
     std::vector<MemoryInput> mapped; // what comes after them wins
     for (const InputFile &input : inputs)

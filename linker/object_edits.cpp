@@ -205,7 +205,8 @@ Error failed(StringRef path, const Twine &why) {
 
 Expected<std::vector<EditedInput>> applyEdits(const SymbolResolution &resolution,
                                               const std::map<uint32_t, ObjectEdits> &edits,
-                                              std::map<size_t, std::unique_ptr<WritableMemoryBuffer>> mapped) {
+                                              std::map<size_t, std::unique_ptr<WritableMemoryBuffer>> mapped,
+                                              std::vector<std::string> &notSplit) {
   std::map<size_t, std::vector<std::pair<const LinkedObject *, const ObjectEdits *>>> byFile;
   for (const auto &[object, change] : edits) {
     const LinkedObject &linked = resolution.linked()[object];
@@ -246,6 +247,16 @@ Expected<std::vector<EditedInput>> applyEdits(const SymbolResolution &resolution
       if (change->needsNewSymbols()) {
         own = withNewSymbols(*linked->elf, *change, bytes, linked->name);
         if (!own) return failed(input.path, "out of memory");
+      }
+      if (any_of(change->functions, [](const SectionFunctions &s) { return s.split; })) {
+        StringRef now =
+            own ? StringRef(own->getBufferStart(), own->getBufferSize()) : StringRef(bytes.data(), bytes.size());
+        auto changed = ObjectFile::parse({now, linked->name});
+        if (!changed) return failed(input.path, toString(changed.takeError()));
+        auto split = splitObject(*linked->elf, *changed, change->functions, change->liveSections, linked->name);
+        if (!split) return failed(input.path, toString(split.takeError()));
+        for (const std::string &why : split->notSplit) notSplit.push_back(linked->name + ":" + why);
+        if (split->object) own = std::move(split->object);
       }
       if (own) grown[linked->member] = std::move(own);
     }

@@ -55,9 +55,62 @@ void emptyDeadFunctions(const Shaken &shaken, std::map<uint32_t, ObjectEdits> &e
   }
 }
 
+// Not for a few bytes: headers and an archive that is put together again have a price, if only at link time.
+constexpr uint64_t worthSplitting = 64;
+
+bool hasDebugInfo(const ObjectFile &elf) {
+  for (uint32_t i = 1; i < elf.sections().size(); ++i)
+    if (elf.sectionName(i).starts_with(".debug_") || elf.sectionName(i).starts_with(".zdebug_")) return true;
+  return false;
+}
+
+void splitSections(const Shaken &shaken, SplitSections mode, std::map<uint32_t, ObjectEdits> &edits) {
+  const SectionGraph &graph = *shaken.graph;
+  const auto &objects = graph.symbols().linked();
+  for (uint32_t o = 0; o < objects.size() && mode != SplitSections::Never; ++o) {
+    if (!objects[o].elf) continue;
+    const ObjectFile &elf = *objects[o].elf;
+    auto edit = edits.find(o);
+    std::vector<SectionFunctions> sections;
+    bool wanted = false;
+    for (uint32_t i = 1; i < elf.sections().size(); ++i) {
+      SectionGraph::Node node = graph.nodeOf(o, i);
+      const SectionRanges *functions = shaken.live[node] ? graph.functionsOf(node) : nullptr;
+      if (!functions) continue;
+      SectionGraph::Node first = graph.firstRangeOf(node);
+      SectionFunctions s;
+      s.section = i;
+      s.functions = functions;
+      uint64_t dead = 0;
+      for (size_t f = 0; f < functions->ranges.size(); ++f) {
+        const FunctionRange &range = functions->ranges[f];
+        bool isLive = shaken.live[first + f];
+        s.keep.push_back(isLive ? SectionFunctions::Live : SectionFunctions::Dead);
+        if (isLive) continue;
+        auto stands = [&](auto &list) {
+          return any_of(
+              list, [&](const auto &e) { return e.section == i && range.begin <= e.offset && e.offset < range.end; });
+        };
+        if (edit != edits.end() && (stands(edit->second.jumps) || stands(edit->second.definitions)))
+          s.keep.back() = SectionFunctions::Stub;
+        else
+          dead += range.end - range.begin;
+      }
+      s.split = dead > worthSplitting || mode == SplitSections::All;
+      wanted |= s.split;
+      sections.push_back(std::move(s));
+    }
+    if (!wanted || (mode == SplitSections::WithoutDebugInfo && hasDebugInfo(elf))) continue;
+    ObjectEdits &change = edits[o];
+    change.functions = std::move(sections);
+    change.liveSections.resize(elf.sections().size());
+    for (uint32_t i = 1; i < elf.sections().size(); ++i) change.liveSections[i] = shaken.live[graph.nodeOf(o, i)];
+  }
+}
+
 } // namespace
 
-ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostics &diagnostics) {
+ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, SplitSections mode, Diagnostics &diagnostics) {
   ShakeEdits result;
   const SectionGraph &graph = *shaken.graph;
   const SymbolResolution &resolution = graph.symbols();
@@ -129,6 +182,7 @@ ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, Diagnostic
     if (resolution.linked()[symbol.object].elf) result.objects[symbol.object].hidden.push_back(symbol.index);
   }
   emptyDeadFunctions(shaken, result.objects);
+  splitSections(shaken, mode, result.objects);
   result.droppedKernels.assign(dropped.begin(), dropped.end());
   result.undefined.assign(undefined.begin(), undefined.end());
   return result;

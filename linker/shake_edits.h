@@ -12,7 +12,16 @@ struct ShakeEdits {
   std::vector<std::string> undefined;      ///< symbols that lld has to keep (-u)
 };
 
+/// Which objects get a section for each function, so that dead ones take no space?
+enum class SplitSections : uint8_t {
+  Never,
+  WithoutDebugInfo, ///< line tables would describe one section
+  Always,
+  All, ///< those with nothing dead as well: for tests
+};
+
 /// Reports symbols of `dropped: SYMBOL` that nothing defines (COP402).
-ShakeEdits editsFor(const Shaken &shaken, llvm::ArrayRef<Binding> bindings, Diagnostics &diagnostics);
+ShakeEdits editsFor(const Shaken &shaken, llvm::ArrayRef<Binding> bindings, SplitSections splitSections,
+                    Diagnostics &diagnostics);
 
 } // namespace coppice

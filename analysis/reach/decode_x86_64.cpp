@@ -3,6 +3,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -107,6 +108,34 @@ static Error notUnderstood(StringRef what, uint64_t at) {
   return createStringError(what + " at +0x" + utohexstr(at, /*LowerCase=*/true));
 }
 
+// Displacements of jumps are the last bytes of an instruction; those of memory operands are followed by an immediate of
+// up to four bytes.
+static CodeReference referenceWithoutRelocation(ArrayRef<uint8_t> section, uint64_t at, uint64_t size, uint64_t target,
+                                                bool isJump) {
+  CodeReference result;
+  result.target = target;
+  result.isJump = isJump;
+  const uint8_t *bytes = section.data() + at;
+  auto matches = [&](uint64_t toEnd) {
+    return size > toEnd && at + size + int64_t(int32_t(support::endian::read32le(bytes + size - toEnd))) == target;
+  };
+  unsigned found = 0;
+  for (uint8_t toEnd : {4, 5, 6, 8}) {
+    if ((isJump && toEnd != 4) || !matches(toEnd)) continue;
+    ++found;
+    result.field = at + size - toEnd;
+    result.fieldSize = 4;
+    result.fieldToEnd = toEnd;
+  }
+  if (isJump && !found && size >= 2 && at + size + int64_t(int8_t(bytes[size - 1])) == target) {
+    result.field = at + size - 1;
+    result.fieldSize = 1;
+    result.fieldToEnd = 1;
+  }
+  if (found > 1) result.fieldSize = 0;
+  return result;
+}
+
 Expected<DecodedCode> Decoder::decode(ArrayRef<uint8_t> section, uint64_t begin, uint64_t end,
                                       const OrderedRelocations &relocations, MutableArrayRef<uint8_t> fieldToEnd) {
   DecodedCode result;
@@ -129,9 +158,9 @@ Expected<DecodedCode> Decoder::decode(ArrayRef<uint8_t> section, uint64_t begin,
     const MCInstrDesc &d = description(instruction);
     if (!isRelocated) {
       if (auto target = jumpTarget(instruction, at, size))
-        result.references.push_back({*target, true});
+        result.references.push_back(referenceWithoutRelocation(section, at, size, *target, /*isJump=*/true));
       else if (auto target = memoryAddress(instruction, at, size))
-        result.references.push_back({*target, false});
+        result.references.push_back(referenceWithoutRelocation(section, at, size, *target, /*isJump=*/false));
     }
     // A call that ends a function does not return.
     if (!name(instruction).starts_with("NOOP"))

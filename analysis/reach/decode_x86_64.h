@@ -18,8 +18,11 @@
 namespace coppice {
 
 struct CodeReference {
-  uint64_t target = 0; ///< in the same section
-  bool isJump = false; ///< or a call; else the address is taken or data is read there
+  uint64_t target = 0;    ///< in the same section
+  bool isJump = false;    ///< or a call; else the address is taken or data is read there
+  uint64_t field = 0;     ///< where the distance to the target stands
+  uint8_t fieldSize = 0;  ///< 1 or 4; 0: which bytes hold the distance is not clear
+  uint8_t fieldToEnd = 0; ///< the distance is from the end of the instruction
 };
 
 struct DecodedCode {

@@ -77,7 +77,7 @@ private:
       if (!result.ranges.empty() && s.st_value < result.ranges.back().end)
         result.ranges.back().end = std::max(result.ranges.back().end, end);
       else
-        result.ranges.push_back({s.st_value, end, {}});
+        result.ranges.push_back({s.st_value, end, {}, {}, false});
     }
     return result.ranges.size() > 1;
   }
@@ -96,12 +96,18 @@ private:
       }
       for (; !inside.empty() && object.symbols()[inside.front()].st_value < range.end; inside = inside.drop_front())
         decoded->references.push_back({object.symbols()[inside.front()].st_value, /*isJump=*/true});
-      for (const CodeReference &r : decoded->references)
-        if (r.target < range.begin || r.target >= range.end)
+      for (const CodeReference &r : decoded->references) {
+        if (r.target < range.begin || r.target >= range.end) {
           range.references.push_back(r.target);
-        else if (r.isJump && !std::binary_search(decoded->instructions.begin(), decoded->instructions.end(), r.target))
+          if (r.target != range.end || (&range != &result.ranges.back() && r.target == (&range + 1)->begin))
+            range.fields.push_back({r.field, r.target, r.fieldSize, r.fieldToEnd, r.isJump});
+        } else if (r.isJump &&
+                   !std::binary_search(decoded->instructions.begin(), decoded->instructions.end(), r.target)) {
           return keepWhole("a jump into an instruction", r.target);
-      if (decoded->fallsThrough && &range != &result.ranges.back()) range.references.push_back((&range + 1)->begin);
+        }
+      }
+      range.fallsThrough = decoded->fallsThrough && &range != &result.ranges.back();
+      if (range.fallsThrough) range.references.push_back((&range + 1)->begin);
       at = range.end;
     }
     return isPadding(at, code.size(), relocations) || keepWhole("code outside of functions", at);

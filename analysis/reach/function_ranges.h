@@ -25,10 +25,21 @@ struct OrderedRelocations {
   }
 };
 
+/// A distance to another function of the section that the assembler has written without a relocation.
+struct LocalReference {
+  uint64_t field = 0, target = 0;
+  uint8_t fieldSize = 0;  ///< 1, 4; 0: not clear
+  uint8_t fieldToEnd = 0; ///< from the field to the end of its instruction
+  bool isJump = false;    ///< or a call
+};
+
 struct FunctionRange {
   uint64_t begin = 0, end = 0;
   /// Where in the same section this function refers to without a relocation: each is in another range. Sorted.
   std::vector<uint64_t> references;
+  /// The places of these references, in order.
+  std::vector<LocalReference> fields;
+  bool fallsThrough = false; ///< what follows may run after it
 };
 
 struct SectionRanges {

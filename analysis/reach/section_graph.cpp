@@ -186,6 +186,11 @@ ArrayRef<FunctionRange> SectionGraph::rangesOf(Node section) const {
   return it == splits.end() ? ArrayRef<FunctionRange>() : ArrayRef(it->second.functions.ranges);
 }
 
+const SectionRanges *SectionGraph::functionsOf(Node section) const {
+  auto it = splits.find(section);
+  return it == splits.end() ? nullptr : &it->second.functions;
+}
+
 SectionGraph::Node SectionGraph::firstRangeOf(Node section) const { return splits.find(section)->second.first; }
 
 uint64_t SectionGraph::sizeOf(Node node) const {

@@ -75,6 +75,8 @@ public:
   /// The functions of a section that was split: their nodes follow each other.
   llvm::ArrayRef<FunctionRange> rangesOf(Node section) const;
   Node firstRangeOf(Node section) const;
+  /// What is known about the code of a section that was split; null: it was not.
+  const SectionRanges *functionsOf(Node section) const;
   bool isEhFrame(Node node) const { return state[node] & EhFrame; }
   /// Bytes in memory: of the section, function or common symbol.
   uint64_t sizeOf(Node node) const;
