@@ -65,13 +65,8 @@ private:
 
   void change(uint32_t from, const SplitPlan::Change &c, const ObjectFile::Relocation &now, Elf64_Rela &r) {
     const ObjectFile::Relocation &old = original.relocations(from)[c.relocation];
-    // Another edit came first: it refers to a symbol of its own, or to nothing.
+    // Another edit came first.
     if (old.r_info != now.r_info || old.r_addend != now.r_addend) return;
-    if (c.piece == SplitPlan::Change::remove) {
-      r.setSymbolAndType(0, R_X86_64_NONE);
-      r.r_addend = 0;
-      return;
-    }
     r.r_addend += int64_t(original.symbols()[old.getSymbol(false)].st_value - plan.pieces[c.piece].begin);
     r.setSymbolAndType(pieceSymbol(c.piece), r.getType());
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/split_plan.h"
-#include "analysis/reach/decode_x86_64.h"
+#include "analysis/reach/relative_tables.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace llvm;
 using namespace llvm::ELF;
@@ -58,10 +59,10 @@ private:
     Place place = Place::Outside;
     uint32_t piece = 0;
   };
-  /// Where a table of data is referred to, so that entries that are distances from its begin can be told apart.
+  /// Where something refers to data.
   struct Base {
     uint64_t offset;
-    uint32_t section;           // that refers to it; 0: unknown
+    uint32_t section;           // that refers to it; 0: other objects may
     const FunctionRange *range; // in it
   };
 
@@ -280,37 +281,70 @@ private:
     change(from, relocation, section, target + 4);
   }
 
-  // An entry of a table that holds distances from the table's begin refers to target + distance of the entry from the
-  // begin. Where tables begin, code says.
+  // Distances in data are from where a table begins (analysis/reach/relative_tables.h).
   void changeData(uint32_t from, uint32_t relocation, uint32_t section) {
     const ObjectFile::Relocation &r = object.relocations(from)[relocation];
     uint32_t type = r.getType(false);
-    uint64_t target = plainTarget(from, relocation);
-    if (isAbsolute(type)) return change(from, relocation, section, target);
-    if (type != R_X86_64_PC32) return refuse(section, "a relocation that is not known", from, r.r_offset);
-    ArrayRef<Base> bases = basesOf(from);
-    auto after = partition_point(bases, [&](const Base &b) { return b.offset <= r.r_offset; });
-    if (after == bases.begin()) return refuse(section, "a distance in data", from, r.r_offset);
-    uint64_t base = std::prev(after)->offset;
-    uint64_t fromTable = target - (r.r_offset - base);
-    const FunctionRange *range = functionsOf[section]->functions->at(fromTable);
-    bool usedHere = false, allDead = true;
-    for (const Base &b : make_range(partition_point(bases, [&](const Base &b) { return b.offset < base; }), after)) {
-      usedHere |= b.section == section && b.range && b.range == range;
-      allDead &= b.section && isDeadCode(b.section, b.range ? b.range->begin : 0);
+    if (isAbsolute(type)) return change(from, relocation, section, plainTarget(from, relocation));
+    if (!isPc32(type)) return refuse(section, "a relocation that is not known", from, r.r_offset);
+    if (auto base = baseOf(from, r.r_offset); base && isSwitch(from, *base))
+      return change(from, relocation, section, plainTarget(from, relocation) - (r.r_offset - *base));
+    // A function: of all that the entry may mean, one place only is the begin of one.
+    if (!relativeTables) relativeTables.emplace(object);
+    std::optional<uint64_t> function;
+    for (int64_t target : relativeTables->targets(from, relocation)) {
+      const FunctionRange *range = target < 0 ? nullptr : functionsOf[section]->functions->at(uint64_t(target));
+      if (!range || range->begin != uint64_t(target)) continue;
+      if (function) return refuse(section, "a distance that may be to two functions", from, r.r_offset);
+      function = range->begin;
     }
-    if (range && usedHere) { // a switch
-      Found to = find(section, fromTable);
-      if (to.place == Place::Piece) return change(from, relocation, section, fromTable);
-      if (allDead) return plan.changes[from].push_back({relocation, SplitPlan::Change::remove});
+    if (!function) return refuse(section, "a distance in data", from, r.r_offset);
+    change(from, relocation, section, *function);
+  }
+
+  /// The place at or before an offset to which something refers.
+  std::optional<uint64_t> baseOf(uint32_t data, uint64_t offset) {
+    ArrayRef<Base> list = basesOf(data);
+    auto after = partition_point(list, [&](const Base &b) { return b.offset <= offset; });
+    if (after == list.begin()) return std::nullopt;
+    return std::prev(after)->offset;
+  }
+
+  // Code refers to the table's begin; each entry up to the next place of which that is true is then an instruction, and
+  // one at least of a function that uses the table.
+  bool isSwitch(uint32_t data, uint64_t base) {
+    auto [known, isNew] = switches.try_emplace({data, base});
+    if (!isNew) return known->second;
+    ArrayRef<Base> list = basesOf(data);
+    auto first = partition_point(list, [&](const Base &b) { return b.offset < base; });
+    auto last = partition_point(list, [&](const Base &b) { return b.offset <= base; });
+    uint64_t end = last == list.end() ? ~uint64_t(0) : last->offset;
+    ArrayRef<uint32_t> order = relocationsInOrder(data);
+    auto relocations = object.relocations(data);
+    bool isUsed = false;
+    for (const uint32_t *i = partition_point(order, [&](uint32_t i) { return relocations[i].r_offset < base; });
+         i != order.end() && relocations[*i].r_offset < end; ++i) {
+      const ObjectFile::Relocation &r = relocations[*i];
+      uint32_t symbol = r.getSymbol(false), section = symbol ? object.sectionOf(symbol) : 0;
+      if (!isPc32(r.getType(false)) || !section || object.symbols()[symbol].getType() != STT_SECTION) return false;
+      uint64_t target = plainTarget(data, *i) - (r.r_offset - base);
+      const FunctionRange *range = nullptr;
+      if (functionsOf[section]) {
+        const SectionRanges &functions = *functionsOf[section]->functions;
+        range = functions.at(target);
+        if (range && !functions.instructionStarts[unsigned(target)]) return false;
+        if (!range && !functions.ranges.empty()) return false;
+      }
+      if (target >= object.sections()[section].sh_size) return false;
+      for (const Base &b : make_range(first, last)) isUsed |= b.section == section && b.range == range;
     }
-    // Functions, by their distance from the table or from the entry itself.
-    bool fromTableFits = range && range->begin == fromTable;
-    const FunctionRange *itself = functionsOf[section]->functions->at(target);
-    bool fromItselfFits = itself && itself->begin == target;
-    if (fromTableFits && (!fromItselfFits || itself == range)) return change(from, relocation, section, fromTable);
-    if (fromItselfFits && !fromTableFits) return change(from, relocation, section, target);
-    refuse(section, "a distance in data", from, r.r_offset);
+    return known->second = isUsed;
+  }
+
+  ArrayRef<uint32_t> relocationsInOrder(uint32_t section) {
+    auto [known, isNew] = orders.try_emplace(section);
+    if (isNew) known->second = relocationsByOffset(object, section);
+    return known->second;
   }
 
   // All places of a section of data that something refers to.
@@ -354,8 +388,7 @@ private:
     for (uint32_t i = 0; i < plan.pieces.size(); ++i) newIndex[i] = isRefused(i) ? 0 : next++;
     erase_if(plan.pieces, [&](const SplitPlan::Piece &p) { return refused[p.section]; });
     for (auto &list : plan.changes)
-      for (SplitPlan::Change &c : list)
-        if (c.piece != SplitPlan::Change::remove) c.piece = newIndex[c.piece];
+      for (SplitPlan::Change &c : list) c.piece = newIndex[c.piece];
     for (SplitPlan::Addition &a : plan.additions) a.piece = newIndex[a.piece], a.target = newIndex[a.target];
   }
 
@@ -365,6 +398,9 @@ private:
   std::vector<const SectionFunctions *> functionsOf;
   std::vector<char> refused, isBound;
   std::vector<std::vector<Base>> bases;
+  std::map<std::pair<uint32_t, uint64_t>, bool> switches; // section, begin
+  std::map<uint32_t, std::vector<uint32_t>> orders;
+  std::optional<RelativeTables> relativeTables;
   SplitPlan plan;
 };
 

@@ -15,9 +15,8 @@ struct SplitPlan {
   };
   /// A relocation through the symbol of a section that is split.
   struct Change {
-    static constexpr uint32_t remove = ~0u;
     uint32_t relocation; ///< index into relocations(section)
-    uint32_t piece;      ///< that it refers to; remove: a table that only dead functions use
+    uint32_t piece;      ///< that it refers to
   };
   /// A relocation where there was none.
   struct Addition {

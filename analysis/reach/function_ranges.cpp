@@ -55,7 +55,10 @@ public:
   }
 
   SectionRanges run() {
-    if (!makeRanges() || !decodeAll() || !resolve()) result.ranges.clear();
+    if (!makeRanges() || !decodeAll() || !resolve()) {
+      result.ranges.clear();
+      result.instructionStarts.clear();
+    }
     return std::move(result);
   }
 
@@ -67,6 +70,7 @@ private:
 
   /// False: the section is one node.
   bool makeRanges() {
+    if (code.size() > UINT32_MAX) return keepWhole("more than 4 GiB of code", 0);
     for (uint32_t index : symbols) {
       const ObjectFile::Symbol &s = object.symbols()[index];
       if (s.getType() == ELF::STT_OBJECT) return keepWhole("data", s.st_value);
@@ -86,6 +90,7 @@ private:
     std::vector<uint32_t> order = relocationsByOffset(object, section);
     OrderedRelocations relocations{object.relocations(section), order};
     ArrayRef<uint32_t> inside = symbols; // all are of a range; those of functions that overlap are in its middle
+    result.instructionStarts.resize(unsigned(code.size()));
     uint64_t at = 0;
     for (FunctionRange &range : result.ranges) {
       if (!isPadding(at, range.begin, relocations)) return keepWhole("code outside of functions", at);
@@ -94,6 +99,7 @@ private:
         result.keptWhole = toString(decoded.takeError());
         return false;
       }
+      for (uint64_t start : decoded->instructions) result.instructionStarts.set(unsigned(start));
       for (; !inside.empty() && object.symbols()[inside.front()].st_value < range.end; inside = inside.drop_front())
         decoded->references.push_back({object.symbols()[inside.front()].st_value, /*isJump=*/true});
       for (const CodeReference &r : decoded->references) {

@@ -4,6 +4,7 @@
 // A section is split only where every byte of it is understood; what is not certain keeps it whole.
 #pragma once
 #include "analysis/reach/object_file.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <string>
 #include <vector>
@@ -51,6 +52,8 @@ struct SectionRanges {
   /// wants. 4 where it was not decoded: outside of functions, and in sections that are one node. There an immediate may
   /// follow the field, but no compiler writes an instruction with an immediate that refers to code.
   std::vector<uint8_t> fieldToEnd;
+  /// Of each byte: does an instruction start there? Empty where the section is one node.
+  llvm::BitVector instructionStarts;
 
   /// The range that holds this offset. Null: none does, so a reference to it needs the whole section.
   const FunctionRange *at(uint64_t offset) const;
