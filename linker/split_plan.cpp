@@ -39,7 +39,7 @@ public:
   SplitPlan run() {
     for (const SectionFunctions &s : sections)
       if (s.functions && s.keep.size() == s.functions->ranges.size()) functionsOf[s.section] = &s;
-    if (!findBoundSections()) return std::move(plan);
+    if (!object.hasValidRelocations() || !findBoundSections()) return std::move(plan);
     for (const SectionFunctions &s : sections)
       if (s.split && functionsOf[s.section] && canSplit(s)) makePieces(s);
     llvm::sort(plan.pieces, [](const SplitPlan::Piece &a, const SplitPlan::Piece &b) {
