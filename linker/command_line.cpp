@@ -206,7 +206,8 @@ private:
       return true; // changes nothing of the output
     } else if (option.name == "dump-after") {
       if (value != "symbols" && value != "graphs" && value != "reach" && value != "split")
-        bad(argument, "a step is wanted", "write --dump-after=symbols, --dump-after=graphs or --dump-after=reach");
+        bad(argument, "a step is wanted",
+            "write --dump-after=symbols, --dump-after=graphs, --dump-after=reach or --dump-after=split");
       o.dumpAfter = value.str();
     } else if (option.name == "binding") {
       o.bindingFiles.push_back(value.str());

@@ -28,7 +28,7 @@ _coppice() {
         --*)
           COMPREPLY=($(compgen -W '--graph= --keep-kernel= --gc-kernels --no-gc-kernels --binding= --keep-from= --variants=generic --hide-exports
             --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
-            --size-summary --why= --strip-why --strip-graph --diagnostics=json' -- "$word"))
+            --size-summary --why= --strip-why --split-sections --no-split-sections --strip-graph --diagnostics=json' -- "$word"))
           compopt -o nospace
           ;;
         *) compopt -o default ;;

@@ -27,6 +27,8 @@ complete -c coppice -n '__fish_seen_subcommand_from link' -l weights -r -d 'Wher
 complete -c coppice -n '__fish_seen_subcommand_from link' -l print-kernels -d 'List the kernels that were chosen'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l size-summary -d 'Say what was linked'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l why -x -d 'Say what keeps something'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l split-sections -d 'Take dead functions out of sections'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l no-split-sections -d 'Leave dead functions in their sections'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l strip-why -d 'Leave the record of reasons out'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l strip-graph -d 'Leave the MLIR of the graphs out'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l diagnostics -x -a 'text json' -d 'Form of messages'

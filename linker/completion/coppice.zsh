@@ -33,6 +33,7 @@ _coppice() {
         '--prefer-kernel=[choose a library]:op=library' '--target=[what to run on]:list:(cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4)' \
         '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
         '--size-summary[say what was linked]' '--why=[say what keeps something]:name' '--strip-why[leave the record out]' \
+        '--split-sections[take dead functions out of sections]' '--no-split-sections[leave them there]' \
         '--strip-graph[leave the MLIR out]' '--diagnostics=[form of messages]:form:(text json)' \
         '-o[output]:file:_files' '*:file:_files'
       ;;

@@ -2,6 +2,7 @@
 #include "analysis/reach/decode_x86_64.h"
 #include "analysis/reach/function_ranges.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <set>
@@ -83,6 +84,33 @@ TEST(FunctionRanges, FindAllReferences) {
     }
   EXPECT_GT(withoutRelocation, 80U);
   EXPECT_EQ(none, 0U);
+}
+
+// What the bytes there say is what was found.
+TEST(FunctionRanges, FieldsOfReferencesWithoutRelocation) {
+  unsigned count = 0, shortJumps = 0;
+  for (const char *compiler : {"gcc", "clang"})
+    for (const char *level : {"O0", "O1", "O2", "O3"}) {
+      SCOPED_TRACE(std::string(compiler) + " -" + level);
+      Object object(std::string("local_calls.") + compiler + "." + level + ".o");
+      for (uint32_t section = 1; section < object.file.sections().size(); ++section) {
+        if (object.functions[section].empty()) continue;
+        ArrayRef<uint8_t> code = object.file.contents(section);
+        for (const FunctionRange &range : object.split(section).ranges)
+          for (const LocalReference &r : range.fields) {
+            ASSERT_TRUE(r.fieldSize == 4 || (r.fieldSize == 1 && r.isJump));
+            ASSERT_LE(range.begin, r.field);
+            ASSERT_LE(r.field + r.fieldSize, range.end);
+            int64_t distance =
+                r.fieldSize == 4 ? int32_t(support::endian::read32le(code.data() + r.field)) : int8_t(code[r.field]);
+            EXPECT_EQ(r.field + r.fieldToEnd + distance, r.target);
+            ++count;
+            shortJumps += r.fieldSize == 1;
+          }
+      }
+    }
+  EXPECT_GT(count, 80U);
+  EXPECT_GT(shortJumps, 0U);
 }
 
 TEST(FunctionRanges, ReferencesWithoutRelocation) {
