@@ -33,6 +33,7 @@ const char linkFlagsHelp[] =
   --print-kernels         List each op of each graph, the kernel that was chosen and the library it comes from
   --size-summary          Say what was linked: kernels, plans, weights, peak memory of graphs with static shapes
   --strip-graph           Leave the MLIR of the graphs out of the executable (section .coppice.graph)
+  --pack[=LEVEL|small]    Compress the executable, with a level of zstd (1 to 22, default 9) or the small loader
   --diagnostics=text|json How Coppice's own messages are printed
 )";
 
@@ -232,6 +233,14 @@ private:
       if (!option.hasValue) o.gcAllKernels = true;
       if (option.hasValue && names.empty())
         bad(argument, "the name of a binding is wanted", "write --gc-kernels=ncnn, or --gc-kernels for all");
+    } else if (option.name == "pack") {
+      if (!o.pack) o.pack.emplace();
+      SmallVector<StringRef> values;
+      if (option.hasValue) value.split(values, ',');
+      for (StringRef part : values)
+        if (!parsePackOptions(part, *o.pack))
+          bad(argument, "a level of 1 to 22 or 'small' is wanted", "write --pack, --pack=19 or --pack=small");
+      return true; // the link itself is as without
     } else if (!option.hasValue && option.name == "no-gc-kernels") {
       o.noGcKernels = true;
     } else if (!option.hasValue && option.name == "strip-why") {

@@ -5,6 +5,7 @@
 #include "analysis/diagnostic.h"
 #include "analysis/reach/binding.h"
 #include "analysis/reach/link_settings.h"
+#include "packer/pack.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/StringSaver.h"
@@ -46,6 +47,7 @@ struct LinkOptions {
   bool gcAllKernels = false;             ///< --gc-kernels: all bindings whose framework is linked
   bool noGcKernels = false;              ///< --no-gc-kernels
   VariantChoice variants = VariantChoice::All;
+  std::optional<PackOptions> pack; ///< --pack; done after the link, so it counts as no change of it
   bool stripWhy = false, hideExports = false;
   std::optional<bool> splitSections; ///< not set: where no debug information is kept
   bool splitAllSections = false;     ///< --split-sections=all: also where nothing is dead, for tests

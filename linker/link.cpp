@@ -204,19 +204,30 @@ private:
   raw_ostream &err;
 };
 
-} // namespace
-
-int link(ArrayRef<const char *> arguments, const Installation &installation, raw_ostream &out, raw_ostream &err,
-         function_ref<void(int)> leave) {
-  BumpPtrAllocator allocator;
-  StringSaver saver(allocator);
-  Diagnostics diagnostics;
-  CommandLine commandLine = parseCommandLine(arguments, saver, diagnostics);
-  Printer printer(commandLine, err);
-  if (diagnostics.hasErrors()) {
-    printer.print(diagnostics);
-    return 1;
+// The linked program, packed, in its own place. What cannot be packed is not left behind unpacked.
+bool packOutput(const CommandLine &commandLine, Diagnostics &diagnostics) {
+  const std::string &path = commandLine.output;
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file) {
+    diagnostics.error("COP303", "cannot read '" + path + "' to pack it: " + file.getError().message());
+    return false;
   }
+  auto packed = pack((*file)->getBuffer(), *commandLine.options.pack);
+  if (!packed) {
+    diagnostics.error("COP501", "cannot pack '" + path + "': " + toString(packed.takeError()), {},
+                      "link it without --pack");
+  } else if (Error error = writeExecutable(path, packed->bytes, path)) {
+    diagnostics.error("COP303", "cannot write '" + path + "': " + toString(std::move(error)));
+  } else {
+    return true;
+  }
+  (void)sys::fs::remove(path);
+  return false;
+}
+
+int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Diagnostics diagnostics,
+                 const Installation &installation, raw_ostream &out, raw_ostream &err, function_ref<void(int)> leave) {
+  Printer printer(commandLine, err);
   const LinkOptions &options = commandLine.options;
 
   // --version and --help are lld's. -r compiles nothing: what is relocatable stays so, graphs included.
@@ -406,8 +417,29 @@ int link(ArrayRef<const char *> arguments, const Installation &installation, raw
     printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
   }
   for (const std::string &name : options.why) printWhyAsText(out, *reasons, name, findInRecord(*reasons, name));
-  leave(0);
+  if (!options.pack) leave(0);
   return 0;
+}
+
+} // namespace
+
+int link(ArrayRef<const char *> arguments, const Installation &installation, raw_ostream &out, raw_ostream &err,
+         function_ref<void(int)> leave) {
+  BumpPtrAllocator allocator;
+  StringSaver saver(allocator);
+  Diagnostics diagnostics;
+  CommandLine commandLine = parseCommandLine(arguments, saver, diagnostics);
+  Printer printer(commandLine, err);
+  if (diagnostics.hasErrors()) {
+    printer.print(diagnostics);
+    return 1;
+  }
+  int code = linkUnpacked(arguments, commandLine, std::move(diagnostics), installation, out, err, leave);
+  if (code || !commandLine.options.pack || commandLine.noGraphWork) return code;
+  Diagnostics last;
+  bool isPacked = packOutput(commandLine, last);
+  printer.print(last);
+  return isPacked ? 0 : 1;
 }
 
 } // namespace coppice

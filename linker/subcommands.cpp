@@ -4,6 +4,8 @@
 #include "linker/explain_command.h"
 #include "linker/inspect_command.h"
 #include "linker/installation.h"
+#include "linker/pack_command.h"
+#include "linker/unpack_command.h"
 #include "linker/why_command.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -104,6 +106,22 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
   why->add_flag("--json", whyOptions.json, "Print JSON (docs/why.md)");
   why->footer(whyExamples);
 
+  CLI::App *pack = app.add_subcommand("pack", "Compress an executable; it decompresses itself when it starts");
+  PackCommandOptions packOptions;
+  pack->add_option("APP", packOptions.input, "An executable, static or dynamic")->type_name("");
+  pack->add_option("-o", packOptions.output, "What to write")->type_name("FILE");
+  pack->add_option("--level", packOptions.pack.level, "Level of zstd, 1 to 22 (default: 9)")
+      ->type_name("N")
+      ->check(CLI::Range(PackOptions::lowestLevel, PackOptions::highestLevel));
+  pack->add_flag("--small", packOptions.pack.smallLoader,
+                 "A loader of half the size, which takes about twice the time");
+  pack->add_flag("--stats", packOptions.stats, "Print what became of each part");
+
+  CLI::App *unpack = app.add_subcommand("unpack", "Write the executable that `coppice pack` was given, byte for byte");
+  UnpackOptions unpackOptions;
+  unpack->add_option("APP", unpackOptions.input, "A packed executable")->type_name("");
+  unpack->add_option("-o", unpackOptions.output, "What to write")->type_name("FILE");
+
   CLI::App *explain = app.add_subcommand("explain", "Print the long form of an error; without CODE, list them all");
   std::string code;
   explain->add_option("CODE", code, "Such as COP101, as it stands in the message")->type_name("");
@@ -142,6 +160,16 @@ int runSubcommand(int argc, const char *const *argv, const Installation &install
     if (!whyOptions.name.empty()) return whyCommand(whyOptions, outs(), errs());
     errs() << "coppice: why: no " << (whyOptions.program.empty() ? "APP" : "NAME")
            << " is given\nSee `coppice why --help`.\n";
+    return usageError;
+  }
+  if (pack->parsed() || unpack->parsed()) {
+    const char *name = pack->parsed() ? "pack" : "unpack";
+    const std::string &input = pack->parsed() ? packOptions.input : unpackOptions.input;
+    const std::string &output = pack->parsed() ? packOptions.output : unpackOptions.output;
+    if (!input.empty() && !output.empty())
+      return pack->parsed() ? packCommand(packOptions, outs(), errs()) : unpackCommand(unpackOptions, errs());
+    errs() << "coppice: " << name << ": no " << (input.empty() ? "APP" : "-o FILE") << " is given\nSee `coppice "
+           << name << " --help`.\n";
     return usageError;
   }
   if (explain->parsed()) return explainCommand(code, outs(), errs());

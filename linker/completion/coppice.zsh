@@ -7,6 +7,8 @@ _coppice() {
     'link:link, as ld.lld does and with the flags of Coppice'
     'inspect:show kernels and graphs of objects, archives, executables and models'
     'why:say what keeps a part of a program, or why it was dropped'
+    'pack:compress an executable'
+    'unpack:write the executable that was packed'
     'explain:print the long form of an error'
   )
   if (( CURRENT == 2 )); then
@@ -26,6 +28,13 @@ _coppice() {
     why)
       _arguments '--json[print JSON]' '1:program:_files' '2:name'
       ;;
+    pack)
+      _arguments '-o[output]:file:_files' '--level[level of zstd]:level' '--small[a smaller and slower loader]' \
+        '--stats[print what became of each part]' '1:program:_files'
+      ;;
+    unpack)
+      _arguments '-o[output]:file:_files' '1:program:_files'
+      ;;
     link)
       _arguments '--graph=[a graph]:file:_files' '--keep-kernel=[keep kernels]:glob' \
         '--gc-kernels=[drop kernels that are not used]:names' '--no-gc-kernels[drop none]' '--binding=[how a framework registers]:file:_files' \
@@ -34,7 +43,7 @@ _coppice() {
         '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
         '--size-summary[say what was linked]' '--why=[say what keeps something]:name' '--strip-why[leave the record out]' \
         '--split-sections[take dead functions out of sections]' '--no-split-sections[leave them there]' \
-        '--strip-graph[leave the MLIR out]' '--diagnostics=[form of messages]:form:(text json)' \
+        '--strip-graph[leave the MLIR out]' '--pack[compress the executable]' '--diagnostics=[form of messages]:form:(text json)' \
         '-o[output]:file:_files' '*:file:_files'
       ;;
   esac

@@ -20,7 +20,7 @@ for page in docs/man/*.1; do
 done
 
 words=$("$build/bin/coppice" --help | grep -oE '^  (--[a-z]+|-h,--help|[a-z]+)  ' | sed 's/-h,//; s/ //g')
-for sub in inspect why explain; do
+for sub in inspect why pack unpack explain; do
   words+=" $("$build/bin/coppice" $sub --help | grep -oE '^  --[a-z]+' | tr -d ' ')"
 done
 flags=$("$build/bin/coppice" link --help | sed -n '/^COPPICE OPTIONS/,$p' | grep -oE '^  --[a-z-]+' | tr -d ' ')
