@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """examples/magika beside the command of the project that its model comes from, which has ONNX Runtime inside; and the time
 of Coppice's links beside ld.lld's. usage: magika.py [--check] [BUILD_DIR]     Method: docs/bench.md"""
-import json
 import os
 import pathlib
-import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+from side_by_side import CLANG, LLD, REPOSITORY, Table, link_command, run_in_turn, runner
+
 sys.path.insert(0, str(REPOSITORY / "tests/real"))
 import magika_corpus  # noqa: E402
 
@@ -19,39 +17,8 @@ CHECK = "--check" in sys.argv
 BUILD = pathlib.Path(next((a for a in sys.argv[1:] if a != "--check"), REPOSITORY / "build")).resolve()
 WHEEL = pathlib.Path(os.environ.get("COPPICE_MAGIKA_DIR", REPOSITORY / "build/data/magika"))
 MODEL = WHEEL / "magika/models/standard_v3_3/model.onnx"
-CLANG, LLD = "clang++-22", "/usr/lib/llvm-22/bin/ld.lld"
-rows = []
-
-
-def row(what, ours, peer, unit, limit, allowed):
-    """`limit` in words, `allowed` in numbers: what `ours` may at most be."""
-    rows.append({"what": what, "ours": ours, "peer": peer, "unit": unit, "limit": limit,
-                 "ratio": ours / peer if peer else None, "pass": None if allowed is None else bool(ours <= allowed)})
-
-
-def run_in_turn(program, rounds, **commands):
-    """Medians of each command: wall and processor time in ms, peak memory in MiB."""
-    arguments = [program, str(rounds)]
-    for i, command in enumerate(commands.values()):
-        arguments += ([":"] if i else []) + [str(c) for c in command]
-    output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
-    runs = [[int(n) for n in line.split()] for line in output.splitlines()]
-    medians = {}
-    for i, name in enumerate(commands):
-        own = [run for run in runs if run[0] == i]
-        if wrong := [status for *_, status in own if status]:
-            again = subprocess.run(commands[name], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-            sys.exit(f"bench: {len(wrong)} of {len(own)} runs failed, wait status {wrong[0]}: "
-                     f"{shlex.join(map(str, commands[name]))}\n{again.stderr}")
-        wall, cpu, rss = (statistics.median(column) for column in list(zip(*own))[1:4])
-        medians[name] = {"wall": wall / 1e3, "cpu": cpu / 1e3, "rss": rss / 1024}
-    return medians
-
-
-def link_command(*arguments):
-    """What the compiler would call the linker with; the last line of -###."""
-    shown = subprocess.run([CLANG, "-###", *map(str, arguments)], capture_output=True, text=True, check=True).stderr
-    return shlex.split(shown.splitlines()[-1])
+TABLE = Table("magika", BUILD)
+row = TABLE.row
 
 
 def stripped(program, folder):
@@ -60,7 +27,7 @@ def stripped(program, folder):
     return copy.stat().st_size
 
 
-def bench_runs(runner, peer):
+def bench_runs(run, peer):
     program, static = BUILD / "examples/magika/magika", BUILD / "examples/magika/magika-static"
     one = REPOSITORY / "examples/magika/magika.cpp"
     hundred = magika_corpus.real_files(REPOSITORY)[:100]
@@ -68,7 +35,7 @@ def bench_runs(runner, peer):
     def level(n):
         return ["env", f"COPPICE_CPU_LEVEL={n}", program, "-l", one]
 
-    t = run_in_turn(runner, 31, peer=[peer, "-l", one], ours=[program, "-l", one], static=[static, "-l", one],
+    t = run_in_turn(run, 31, peer=[peer, "-l", one], ours=[program, "-l", one], static=[static, "-l", one],
                     v3=level(3), v1=level(1))
     p = t["peer"]
     row("one file, time", t["ours"]["wall"], p["wall"], "ms", "0.3x", 0.3 * p["wall"])
@@ -78,7 +45,7 @@ def bench_runs(runner, peer):
     row("one file, processor time", t["ours"]["cpu"], p["cpu"], "ms", "", None)
     row("one file, peak memory", t["ours"]["rss"], p["rss"], "MiB", "0.3x", 0.3 * p["rss"])
     row("one file, peak memory, static", t["static"]["rss"], p["rss"], "MiB", "0.3x", 0.3 * p["rss"])
-    t = run_in_turn(runner, 11, peer=[peer, "-l", *hundred], ours=[program, "-l", *hundred], static=[static, "-l", *hundred],
+    t = run_in_turn(run, 11, peer=[peer, "-l", *hundred], ours=[program, "-l", *hundred], static=[static, "-l", *hundred],
                     v3=["env", "COPPICE_CPU_LEVEL=3", program, "-l", *hundred])
     p = t["peer"]
     row("100 files, time", t["ours"]["wall"], p["wall"], "ms", "1x", p["wall"])
@@ -109,7 +76,7 @@ def plan_object(program, name, weights, folder):
     return source.with_suffix(".o")
 
 
-def bench_links(runner, folder):
+def bench_links(run, folder):
     coppice = BUILD / "bin/ld.coppice"
     folder = pathlib.Path(folder)
     examples = REPOSITORY / "examples"
@@ -140,7 +107,7 @@ def bench_links(runner, folder):
         options = ["-fuse-ld=lld", f"-L{BUILD}/lib", "-Wl,--gc-sections", "-o", folder / "program"]
         ours = [coppice, *link_command(*arguments, *for_ours, *options)[1:]]
         theirs = [LLD, *link_command(*arguments, *for_lld, *options)[1:]]
-        t = run_in_turn(runner, 21, ours=ours, lld=theirs)
+        t = run_in_turn(run, 21, ours=ours, lld=theirs)
         row(what, t["ours"]["wall"], t["lld"]["wall"], "ms", f"ld.lld + {extra} ms", t["lld"]["wall"] + extra)
 
 
@@ -148,26 +115,12 @@ def main():
     peer = next(iter(WHEEL.glob("magika-*.data/scripts/magika")), None)
     if not peer:
         sys.exit(f"bench: {WHEEL} has no magika-*.data/scripts/magika: run scripts/setup")
-    results = BUILD / "bench"
-    results.mkdir(exist_ok=True)
-    runner = results / "run_in_turn"
-    subprocess.run([CLANG, "-O2", "-nostdlib++", REPOSITORY / "bench/run_in_turn.cpp", "-o", runner], check=True)
+    run = runner(BUILD)
     with tempfile.TemporaryDirectory() as folder:
-        bench_runs(runner, peer)
+        bench_runs(run, peer)
         bench_sizes(peer, folder)
-        bench_links(runner, folder)
-    (results / "magika.json").write_text(json.dumps({"name": "magika", "processors": os.cpu_count(), "rows": rows}, indent=1) + "\n")
-
-    def number(x, unit):
-        return "" if x is None else f"{x:,.0f}" if unit == "bytes" else f"{x:,.1f}"
-
-    print(f"{'':31}{'ours':>12}{'peer':>12}       {'ratio':>6}  limit")
-    for r in rows:
-        ratio = "" if r["ratio"] is None else f"{r['ratio']:.2f}x"
-        verdict = "" if r["pass"] is None else "pass" if r["pass"] else "FAIL"
-        print(f"{r['what']:31}{number(r['ours'], r['unit']):>12}{number(r['peer'], r['unit']):>12} {r['unit']:6}{ratio:>6}  {r['limit']:16}{verdict}")
-    print(f"written: {results / 'magika.json'}")
-    return 1 if CHECK and any(r["pass"] is False for r in rows) else 0
+        bench_links(run, folder)
+    return TABLE.finish(CHECK)
 
 
 if __name__ == "__main__":

@@ -185,6 +185,10 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
   result.registrations = std::move(registrations);
   result.uses = std::move(uses);
   addUsesOfCode(result, bindings);
+  // A kernel that is registered without a relocation is called without being noted (linker/recorded_kernels.cpp).
+  std::vector<char> isRecorded;
+  for (const BindingUse &use : result.uses)
+    isRecorded.push_back(any_of(use.keys, [](const UsedKey &key) { return key.isExact; }));
   trustRecords(result, bindings, options);
   for (size_t b = 0; b < bindings.size(); ++b) result.closures.emplace_back(bindings[b], result.uses[b].keys);
 
@@ -204,7 +208,7 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
     Verdict verdict = Verdict::Used;
     if (!result.uses[r.binding].isConditional || edge.dropped.kind == Dropped::Keep)
       verdict = Verdict::Unconditional;
-    else if (!isUsed(r))
+    else if (!isUsed(r) && !(r.local && isRecorded[r.binding]))
       verdict = Verdict::KeyUnused;
     else if (!edge.variant.empty() && !is_contained(keptVariants(bindings[r.binding], options.variants,
                                                                  options.cpuLevel, variants[r.binding][r.key]),
