@@ -298,6 +298,23 @@ Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Bin
     llvm::append_range(result.objects, std::move(part.objects));
     for (size_t i = 0; i < part.present.size(); ++i) result.present[i] |= part.present[i];
   }
+  // Code that does not exist yet is not read: what a module registers, it keeps.
+  for (uint32_t b = 0; b < bindings.size(); ++b)
+    for (const BindingEdge &edge : bindings[b].edges) {
+      auto *call = std::get_if<CallEdge>(&edge.shape);
+      auto *table = std::get_if<TableEdge>(&edge.shape);
+      if (!call && !table) continue;
+      for (uint32_t o = 0; o < objects.size(); ++o) {
+        if (objects[o].elf) continue;
+        bool any = any_of(objects[o].globals, [&](uint32_t id) {
+          std::string demangled;
+          return matchName(call ? call->call : table->from, resolution.symbols()[id].name, demangled).has_value();
+        });
+        if (!any) continue;
+        result.present[b] = true;
+        result.unclear.push_back({b, objects[o].name, "it is LLVM bitcode; its registrations are not read and stay"});
+      }
+    }
   for (uint32_t b = 0; b < bindings.size(); ++b)
     for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
       auto *edge = std::get_if<SymbolEdge>(&bindings[b].edges[e].shape);

@@ -252,7 +252,7 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
     cutLocalReferences(result);
     if (result.graph->size() != before) result.live = markLive(*result.graph);
   }
-  if (result.cutsAnything) findPinnedByExports(result);
+  if (result.cutsAnything && !settings.hideExports) findPinnedByExports(result);
   if (settings.hideExports) {
     LinkSettings asWritten = settings;
     asWritten.hideExports = false;

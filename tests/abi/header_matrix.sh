@@ -125,7 +125,7 @@ for cc in gcc clang-22; do
 done
 
 # The runtime needs libc alone.
-allowed='__errno_location|__tls_get_addr|_GLOBAL_OFFSET_TABLE_|aligned_alloc|calloc|close|free|fstat|fstat64|getenv|malloc|memcmp|memcpy|memset|mmap|mmap64|munmap|open|open64|pread|pread64|readlink|strlen'
+allowed='__errno_location|__tls_get_addr|_GLOBAL_OFFSET_TABLE_|abort|aligned_alloc|calloc|close|free|fstat|fstat64|getenv|lseek|lseek64|malloc|memcmp|memcpy|memset|mmap|mmap64|munmap|open|open64|pread|pread64|readlink|strlen|write'
 if [ -z "${COPPICE_SANITIZE:-}" ]; then
   nm -u "$runtime" | awk '$1 == "U" {print $2}' | sort -u >undefined
   nm --defined-only "$runtime" | awk 'NF == 3 {print $3}' | sort -u >defined

@@ -6,7 +6,8 @@
 
 #define KERNELS(X)                                                                                                     \
   X(sin)                                                                                                               \
-  X(cos) X(tan) X(exp) X(log) X(sqrt) X(asin) X(acos) X(atan) X(tanh) X(sinh) X(cosh) X(cbrt) X(exp2) X(log2) X(log10) \
+  X(cos)                                                                                                               \
+  X(tan) X(exp) X(log) X(sqrt) X(asin) X(acos) X(atan) X(tanh) X(sinh) X(cosh) X(cbrt) X(exp2) X(log2) X(log10)        \
       X(floor) X(ceil) X(round) X(trunc)
 
 namespace {
