@@ -27,6 +27,7 @@ const char linkFlagsHelp[] =
   --variants=WHICH        CPU variants of a framework's kernels: all (default), best, generic
   --split-sections        Drop dead functions inside of sections that live (default where no debug information is kept;
                           --no-split-sections: never)
+  --exact-target          Of device code keep what is for the targets themselves, not what also runs on them
   --hide-exports          Export nothing from an executable or library but what version scripts and lists name
   --why=NAME              Say what keeps a kernel, symbol or section, or why it was dropped
   --strip-why             Leave that record out of the executable (section .coppice.why)
@@ -37,7 +38,7 @@ const char linkFlagsHelp[] =
   --diagnostics=text|json How Coppice's own messages are printed
 )";
 
-bool parseTargets(StringRef list, std::vector<unsigned> &cpuLevels, std::string &why) {
+bool parseTargets(StringRef list, std::vector<unsigned> &cpuLevels, WantedTargets &deviceTargets, std::string &why) {
   SmallVector<StringRef> items;
   list.split(items, ',', -1, /*KeepEmpty=*/false);
   if (items.empty()) {
@@ -58,8 +59,7 @@ bool parseTargets(StringRef list, std::vector<unsigned> &cpuLevels, std::string 
         return false;
       }
       cpuLevels.push_back(level);
-    } else if (family != "cuda" && family != "hip" && family != "ptx") {
-      why = ("'" + item + "' names no target family (cpu:, cuda:, hip:, ptx)").str();
+    } else if (!addWantedTarget(item, deviceTargets, why)) {
       return false;
     }
   }
@@ -192,7 +192,8 @@ private:
         o.preferKernels.push_back({op.str(), library.str()});
     } else if (option.name == "target") {
       std::string why;
-      if (!parseTargets(value, o.cpuLevels, why)) bad(argument, why, "write --target=cpu:x86-64-v3");
+      if (!parseTargets(value, o.cpuLevels, o.deviceTargets, why))
+        bad(argument, why, "write --target=cpu:x86-64-v3 or --target=cuda:sm_90");
     } else if (option.name == "weights") {
       if (value == "embed")
         o.weightsFile.reset();
@@ -247,6 +248,8 @@ private:
       o.stripWhy = true;
     } else if (!option.hasValue && option.name == "hide-exports") {
       o.hideExports = true;
+    } else if (!option.hasValue && option.name == "exact-target") {
+      o.deviceTargets.exact = true;
     } else if (!option.hasValue && (option.name == "split-sections" || option.name == "no-split-sections")) {
       o.splitSections = option.name == "split-sections";
     } else if (option.name == "split-sections" && option.value == "all") {

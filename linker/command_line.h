@@ -2,6 +2,7 @@
 // The command line of the link step. Every option of ld.lld is passed on as it is; only those that decide which inputs
 // are read are understood here, and our own flags are taken out.
 #pragma once
+#include "analysis/device/device_targets.h"
 #include "analysis/diagnostic.h"
 #include "analysis/reach/binding.h"
 #include "analysis/reach/link_settings.h"
@@ -35,6 +36,7 @@ struct LinkOptions {
   std::vector<GraphArgument> graphs;
   std::vector<std::string> keepKernels;
   std::vector<std::pair<std::string, std::string>> preferKernels; ///< op, library
+  WantedTargets deviceTargets;                                    ///< cuda, hip and ptx of --target; --exact-target
   std::vector<unsigned> cpuLevels; ///< wanted x86-64 levels (1 to 4), ascending; empty: baseline and all that there are
   std::optional<std::string> weightsFile; ///< --weights=FILE; not set: embed
   /// --dump-after=STEP: "symbols" prints what is linked, "graphs" the MLIR after overload resolution, "reach" the
@@ -77,8 +79,9 @@ struct CommandLine {
 CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments, llvm::StringSaver &saver,
                              Diagnostics &diagnostics);
 
-/// "cpu:x86-64-v3,cpu:x86-64" -> levels. Families that this step does not handle (cuda, hip, ptx) are accepted.
-bool parseTargets(llvm::StringRef list, std::vector<unsigned> &cpuLevels, std::string &why);
+/// "cpu:x86-64-v3,cuda:sm_90".
+bool parseTargets(llvm::StringRef list, std::vector<unsigned> &cpuLevels, WantedTargets &deviceTargets,
+                  std::string &why);
 
 /// Help for the flags that Coppice adds, to stand under ld.lld's own.
 extern const char linkFlagsHelp[];

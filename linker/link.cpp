@@ -13,9 +13,11 @@
 #include "linker/link_report.h"
 #include "linker/link_settings.h"
 #include "linker/lld.h"
+#include "linker/prune_device_code.h"
 #include "linker/recorded_kernels.h"
 #include "linker/reproduce.h"
 #include "linker/shake_edits.h"
+#include "linker/text_table.h"
 #include "linker/weaken_symbol.h"
 #include "linker/why_print.h"
 #include "llvm/ADT/STLExtras.h"
@@ -304,6 +306,7 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
   std::optional<SymbolResolution> whole; // with plans and what is kept by hand, where there are such
   std::unique_ptr<MemoryBuffer> dropped, recordedObject, why;
   std::optional<WhyRecord> reasons;
+  PrunedDeviceCode deviceCode;
   std::vector<PlanUse> plans; // what the reasons point into
   if (!diagnostics.hasErrors()) {
     ShakeEdits edits;
@@ -353,6 +356,8 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
         additions.arguments.push_back(additions.memory.back().name);
       }
     }
+    if (options.deviceTargets.any())
+      deviceCode = pruneDeviceCode(*program, options.deviceTargets, edits.objects, diagnostics);
     auto applied = applyEdits(*program, edits.objects, std::move(additions.edited), notSplit);
     if (applied)
       edited = std::move(*applied);
@@ -414,6 +419,9 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
   if (options.printKernels) printKernels(out, graphs);
   if (options.sizeSummary) {
     printSizeSummary(out, graphs, index, commandLine.output);
+    if (deviceCode.bytesBefore)
+      out << "  device code: " << withCommas(deviceCode.bytesAfter) << " of " << withCommas(deviceCode.bytesBefore)
+          << " bytes, what --target leaves\n";
     printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
   }
   for (const std::string &name : options.why) printWhyAsText(out, *reasons, name, findInRecord(*reasons, name));

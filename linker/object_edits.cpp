@@ -42,6 +42,13 @@ void editInPlace(const ObjectFile &elf, const ObjectEdits &edits, MutableArrayRe
   }
   for (const ObjectEdits::Fill &f : edits.fills)
     memset(bytes.data() + elf.sections()[f.section].sh_offset + f.begin, 0xcc, f.end - f.begin);
+  for (const ObjectEdits::Shorter &s : edits.shorter) {
+    memcpy(bytes.data() + elf.sections()[s.section].sh_offset, s.contents.data(), s.contents.size());
+    uint64_t at = offsetIn(elf, &elf.sections()[s.section]);
+    auto header = read<Elf64_Shdr>(bytes, at);
+    header.sh_size = s.contents.size();
+    write(bytes, at, header);
+  }
   for (uint32_t section : edits.excluded) {
     uint64_t at = offsetIn(elf, &elf.sections()[section]);
     auto header = read<Elf64_Shdr>(bytes, at);

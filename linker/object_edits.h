@@ -33,6 +33,11 @@ struct ObjectEdits {
     uint64_t offset; ///< of five bytes of code
     std::string symbol;
   };
+  struct Shorter {
+    uint32_t section;
+    std::string contents; ///< no longer than what they replace
+  };
+  std::vector<Shorter> shorter;
   std::vector<Retarget> relocations;
   std::vector<Jump> jumps; ///< done after the fills
   std::vector<Definition> definitions;

@@ -39,7 +39,7 @@ _coppice() {
       case $word in
         --*)
           COMPREPLY=($(compgen -W '--graph= --keep-kernel= --gc-kernels --no-gc-kernels --binding= --keep-from= --variants=generic --hide-exports
-            --prefer-kernel= --target=cpu:x86-64 --weights= --print-kernels
+            --prefer-kernel= --target=cpu:x86-64 --exact-target --weights= --print-kernels
             --size-summary --why= --strip-why --split-sections --no-split-sections --strip-graph --pack --diagnostics=json' -- "$word"))
           compopt -o nospace
           ;;

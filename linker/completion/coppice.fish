@@ -26,6 +26,7 @@ complete -c coppice -n '__fish_seen_subcommand_from link' -l no-gc-kernels -d 'D
 complete -c coppice -n '__fish_seen_subcommand_from link' -l binding -r -d 'How a framework registers kernels'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l keep-from -r -d 'Keep the kernels of a list'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l variants -x -a 'all best generic' -d 'CPU variants'
+complete -c coppice -n '__fish_seen_subcommand_from link' -l exact-target -d 'Device code for the targets only'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l hide-exports -d 'Export only what is named'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l prefer-kernel -x -d 'Which library wins for an op'
 complete -c coppice -n '__fish_seen_subcommand_from link' -l target -x -a 'cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4' -d 'What to run on'

@@ -40,7 +40,7 @@ _coppice() {
         '--gc-kernels=[drop kernels that are not used]:names' '--no-gc-kernels[drop none]' '--binding=[how a framework registers]:file:_files' \
         '--keep-from=[kernels of a list]:file:_files' '--variants=[CPU variants]:which:(all best generic)' '--hide-exports[export only what is named]' \
         '--prefer-kernel=[choose a library]:op=library' '--target=[what to run on]:list:(cpu:x86-64 cpu:x86-64-v2 cpu:x86-64-v3 cpu:x86-64-v4)' \
-        '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
+        '--exact-target[device code for the targets only]' '--weights=[where the weights go]:file:_files' '--print-kernels[list the kernels]' \
         '--size-summary[say what was linked]' '--why=[say what keeps something]:name' '--strip-why[leave the record out]' \
         '--split-sections[take dead functions out of sections]' '--no-split-sections[leave them there]' \
         '--strip-graph[leave the MLIR out]' '--pack[compress the executable]' '--diagnostics=[form of messages]:form:(text json)' \

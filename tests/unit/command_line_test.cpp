@@ -61,6 +61,13 @@ TEST(CommandLine, TargetsAreLevels) {
   EXPECT_EQ(Parsed({"--target=cpu:x86-64-v3,cpu:x86-64,cuda:sm_90"}).line.options.cpuLevels,
             (std::vector<unsigned>{1, 3}));
   EXPECT_TRUE(Parsed({"--target=cpu:pentium"}).diagnostics.hasErrors());
+  EXPECT_TRUE(Parsed({"--target=cuda:gfx942"}).diagnostics.hasErrors());
+  Parsed gpus({"--target=cuda:sm_90a,hip:gfx942,ptx", "--exact-target"});
+  const WantedTargets &device = gpus.line.options.deviceTargets;
+  ASSERT_EQ(device.cuda.size() + device.hip.size(), 2u);
+  EXPECT_EQ(device.cuda[0].name, "sm_90a");
+  EXPECT_EQ(device.hip[0].name, "gfx942");
+  EXPECT_TRUE(device.ptx && device.exact && gpus.forLld().empty());
   EXPECT_TRUE(Parsed({"--weights="}).diagnostics.hasErrors());
   EXPECT_TRUE(Parsed({"--graph"}).diagnostics.hasErrors());
   EXPECT_FALSE(Parsed({"--graph", "m.onnx"}).diagnostics.hasErrors());
