@@ -3,11 +3,9 @@
 #include <cstdio>
 #include <cstring>
 
-#define KERNELS(X)                                                                                                     \
-  X(op0)                                                                                                               \
-  X(op1)                                                                                                               \
-  X(op2) X(op3) X(op4) X(op5) X(op6) X(op7) X(op8) X(op9) X(op10) X(op11) X(op12) X(op13) X(op14) X(op15) X(op16)      \
-      X(op17) X(op18) X(op19)
+// clang-format off
+#define KERNELS(X) X(op0) X(op1) X(op2) X(op3) X(op4) X(op5) X(op6) X(op7) X(op8) X(op9) X(op10) X(op11) X(op12) X(op13) X(op14) X(op15) X(op16) X(op17) X(op18) X(op19)
+// clang-format on
 #define DECLARE(NAME) extern "C" void mojo_##NAME(float *, const float *, long);
 KERNELS(DECLARE)
 

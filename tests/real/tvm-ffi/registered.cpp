@@ -4,11 +4,9 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#define KERNELS(X)                                                                                                     \
-  X(sin)                                                                                                               \
-  X(cos)                                                                                                               \
-  X(tan) X(exp) X(log) X(sqrt) X(asin) X(acos) X(atan) X(tanh) X(sinh) X(cosh) X(cbrt) X(exp2) X(log2) X(log10)        \
-      X(floor) X(ceil) X(round) X(trunc)
+// clang-format off
+#define KERNELS(X) X(sin) X(cos) X(tan) X(exp) X(log) X(sqrt) X(asin) X(acos) X(atan) X(tanh) X(sinh) X(cosh) X(cbrt) X(exp2) X(log2) X(log10) X(floor) X(ceil) X(round) X(trunc)
+// clang-format on
 
 namespace {
 #define DEFINE(NAME)                                                                                                   \
