@@ -45,6 +45,8 @@ private:
       return "model";
     case Inspection::Kind::Binding:
       return "binding";
+    case Inspection::Kind::MojoPackage:
+      return "mojo-package";
     case Inspection::Kind::DeviceFile:
       return "device-code";
     }
@@ -56,6 +58,7 @@ private:
     text("kind", kindName(inspection.kind));
     if (!inspection.format.empty()) text("format", inspection.format);
     if (inspection.kind == Inspection::Kind::Archive) number("members", inspection.members);
+    if (inspection.kind == Inspection::Kind::MojoPackage) texts("registeredOps", inspection.registeredOps);
     if (inspection.binding)
       json.attributeObject("binding", [&] {
         text("name", inspection.binding->name);

@@ -31,6 +31,8 @@ StringRef kindName(Inspection::Kind kind) {
     return "model";
   case Inspection::Kind::Binding:
     return "binding";
+  case Inspection::Kind::MojoPackage:
+    return "Mojo package";
   case Inspection::Kind::DeviceFile:
     return "device code";
   }
@@ -221,7 +223,9 @@ void printCounts(raw_ostream &os, const Inspection &inspection) {
     ops += graph.opCount;
     for (const InspectedOp &op : graph.ops) opNames.insert(op.op);
   }
-  if (inspection.binding) {
+  if (inspection.kind == Inspection::Kind::MojoPackage) {
+    parts = {counted(inspection.registeredOps.size(), "op")};
+  } else if (inspection.binding) {
     const Binding &binding = *inspection.binding;
     parts = {counted(binding.edges.size(), "edge"), counted(binding.implies.size(), "rule")};
   } else if (inspection.kind == Inspection::Kind::Model) {
@@ -253,6 +257,8 @@ void printInspection(raw_ostream &os, const Inspection &inspection) {
   if (!inspection.format.empty()) os << ", " << inspection.format;
   os << "\n\n";
   if (inspection.binding) printBinding(os, *inspection.binding);
+  for (StringRef op : inspection.registeredOps) os << "  " << visible(op) << '\n';
+  if (!inspection.registeredOps.empty()) os << '\n';
   for (const InspectedGraph &graph : inspection.graphs) {
     printGraph(os, graph);
     os << '\n';

@@ -2,6 +2,7 @@
 #include "analysis/inspect/inspect_file.h"
 #include "analysis/graph/graph_section.h"
 #include "analysis/input_file.h"
+#include "analysis/inspect/mojo_package.h"
 #include "analysis/object_symbols.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,9 +20,10 @@ namespace {
 
 constexpr StringLiteral kernelPrefix = "coppice.kernel.", planPrefix = "coppice.plan.",
                         planSuffix = ".needs_fuse_ld_coppice";
-constexpr char whatCanBeInspected[] = "give a program or library that Coppice linked, an object, an archive, a model "
-                                      "(.onnx, .mlir, .mlirbc, .param, .ops), a binding (.yaml), or device code "
-                                      "(a fatbin, cubin, PTX, offload bundle, AMDGPU code object, SPIR-V)";
+constexpr char whatCanBeInspected[] =
+    "give a program or library that Coppice linked, an object, an archive, a model "
+    "(.onnx, .mlir, .mlirbc, .param, .ops), a binding (.yaml), a Mojo package (.mojoc), or device code "
+    "(a fatbin, cubin, PTX, offload bundle, AMDGPU code object, SPIR-V)";
 
 class FileInspector {
 public:
@@ -57,7 +59,9 @@ public:
       readArchive(file);
       break;
     default:
-      if (StringRef(result.path).ends_with(".yaml"))
+      if (isMojoPackage(file.buffer->getBuffer()))
+        ok = readPackage(file.buffer->getBuffer());
+      else if (StringRef(result.path).ends_with(".yaml"))
         ok = readBindingFile(file.ref());
       else if (magic == file_magic::unknown && identifyGraph(file.ref()) != GraphFormat::Unknown)
         ok = readModel(file.ref());
@@ -336,6 +340,24 @@ private:
       return "MAX";
     }
     return "";
+  }
+
+  bool readPackage(StringRef contents) {
+    result.kind = Inspection::Kind::MojoPackage;
+    MojoPackage package;
+    if (auto error = readMojoPackage(contents, package)) {
+      Place place{.file = result.path, .offset = error->offset};
+      std::string message = error->message;
+      if (error->isInsideFrame) {
+        message += " (byte " + std::to_string(error->offset) + " of its bytecode)";
+        place.offset.reset();
+      }
+      diagnostics.error("COP302", "this Mojo package cannot be read: " + message, std::move(place));
+      return false;
+    }
+    result.registeredOps = std::move(package.ops);
+    result.format = "compiler " + package.compiler.substr(0, 12);
+    return true;
   }
 
   bool readBindingFile(MemoryBufferRef file) {

@@ -58,7 +58,7 @@ struct InspectedDeviceSection : DeviceSection {
 };
 
 struct Inspection {
-  enum class Kind { Executable, SharedLibrary, Object, Archive, Model, Binding, DeviceFile };
+  enum class Kind { Executable, SharedLibrary, Object, Archive, Model, Binding, DeviceFile, MojoPackage };
   Kind kind = Kind::Object;
   std::string path;
   std::string format; ///< "ELF x86-64", "LLVM bitcode", "thin", "ONNX", …
@@ -72,6 +72,7 @@ struct Inspection {
   bool hasSymbols = true;                     ///< else kernels of a program are known from its graphs only
   size_t members = 0;                         ///< objects in an archive
   std::optional<Binding> binding;
+  std::vector<std::string> registeredOps;     ///< of a Mojo package
   std::vector<InspectedDeviceSection> device; ///< in the order of the file
   std::vector<std::string> notes;
 };
