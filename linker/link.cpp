@@ -342,7 +342,8 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
         plans = planUses(graphs);
         reasons = findReasons(*shaken, bindings, plans, {.unreferenced = !options.why.empty()});
       }
-      if (keepReasons && (why = whyObject(*reasons))) {
+      if (keepReasons) why = whyObject(*reasons);
+      if (why) {
         additions.memory.push_back({why->getBufferIdentifier().str(), why->getBuffer(), false, {}});
         additions.arguments.push_back(additions.memory.back().name);
       }
@@ -350,7 +351,8 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
     if (options.noGcKernels && !mayDrop) {
       RecordedKernels recorded = recordKernels(*program, bindings, shaken ? shaken->registrations : registrations);
       edits.objects = std::move(recorded.objects);
-      if ((recordedObject = std::move(recorded.object))) {
+      recordedObject = std::move(recorded.object);
+      if (recordedObject) {
         additions.memory.push_back(
             {recordedObject->getBufferIdentifier().str(), recordedObject->getBuffer(), false, {}});
         additions.arguments.push_back(additions.memory.back().name);
@@ -422,6 +424,7 @@ int linkUnpacked(ArrayRef<const char *> arguments, CommandLine &commandLine, Dia
     if (deviceCode.bytesBefore)
       out << "  device code: " << withCommas(deviceCode.bytesAfter) << " of " << withCommas(deviceCode.bytesBefore)
           << " bytes, what --target leaves\n";
+    // NOLINTNEXTLINE(bugprone-use-after-move): moved only into `shaken`
     printRegistrations(out, bindings, shaken ? shaken->registrations : registrations, shaken ? &*shaken : nullptr);
   }
   for (const std::string &name : options.why) printWhyAsText(out, *reasons, name, findInRecord(*reasons, name));

@@ -141,8 +141,8 @@ std::unique_ptr<WritableMemoryBuffer> withNewSymbols(const ObjectFile &elf, cons
   memcpy(out.data() + stringsAt, strings.data(), strings.size());
   if (shndx) {
     memcpy(out.data() + shndxAt, out.data() + sections[shndx].sh_offset,
-           std::min<uint64_t>(sections[shndx].sh_size, count * 4));
-    memcpy(out.data() + shndxAt + count * 4, addedSections.data(), addedSections.size() * 4);
+           std::min<uint64_t>(sections[shndx].sh_size, uint64_t(count) * 4));
+    memcpy(out.data() + shndxAt + uint64_t(count) * 4, addedSections.data(), addedSections.size() * 4);
   }
   memcpy(out.data() + headersAt, out.data() + offsetIn(elf, sections.data()), sections.size() * sizeof(Elf64_Shdr));
   auto editHeader = [&](uint32_t section, uint64_t offset, uint64_t size) {

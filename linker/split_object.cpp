@@ -183,7 +183,7 @@ private:
     if (!buffer) return nullptr;
     char *out = buffer->getBufferStart();
     memcpy(out, bytes.data(), bytes.size());
-    for (const auto &[offset, data] : written) memcpy(out + offset, data.data(), data.size());
+    for (const auto &[offset, data] : written) std::copy(data.begin(), data.end(), out + offset);
     Elf64_Ehdr header;
     memcpy(&header, out, sizeof header);
     header.e_shoff = headersAt;

@@ -18,7 +18,7 @@ namespace coppice {
 namespace {
 
 /// One image that is in no fatbin. `target`: what its container says of it.
-DeviceImage readBareImage(ArrayRef<uint8_t> bytes, DeviceTarget target = {}) {
+DeviceImage readBareImage(ArrayRef<uint8_t> bytes, const DeviceTarget &target = {}) {
   DeviceImage image;
   image.size = image.unpackedSize = bytes.size();
   image.target = target;

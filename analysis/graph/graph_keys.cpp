@@ -30,7 +30,8 @@ std::string keyOf(mlir::Operation *op, GraphFormat format) {
   }
   case GraphFormat::Onnx:
     if (name == "onnx.None" || name.ends_with(".Yield") || op->getDialect()) return ""; // arith.constant, func.func
-    return name.consume_front("onnx.") ? name.str() : name.str();
+    (void)name.consume_front("onnx.");
+    return name.str();
   case GraphFormat::MlirText:
   case GraphFormat::MlirBytecode:
   case GraphFormat::Unknown:

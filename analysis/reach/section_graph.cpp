@@ -137,7 +137,7 @@ void SectionGraph::split(uint32_t object, uint32_t section, SectionRanges ranges
   if (ranges.ranges.empty()) return;
   Node node = nodeOf(object, section);
   SplitSection &added = splits[node];
-  if (added.functions.ranges.size()) return;
+  if (!added.functions.ranges.empty()) return;
   added.functions = std::move(ranges);
   if (auto &t = tables[object]; !t) t = std::make_unique<RelativeTables>(*objects[object]->elf);
   added.first = nodes;
