@@ -56,9 +56,10 @@ bool codeObjectServes(StringRef processor, StringRef wanted) {
   SmallVector<StringRef> features;
   processor.split(features, ':');
   for (StringRef feature : ArrayRef(features).drop_front()) {
+    if (feature.empty()) continue;
     StringRef other = feature.drop_back();
     for (StringRef wish : split(wanted, ':'))
-      if (wish.drop_back() == other && wish != feature) return false;
+      if (!wish.empty() && wish.drop_back() == other && wish != feature) return false;
   }
   return true;
 }

