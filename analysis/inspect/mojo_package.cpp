@@ -83,9 +83,9 @@ private:
     if (!bytes.starts_with("ML\xEFR")) return Problem{"this is not MLIR bytecode", 0};
     Numbers numbers(bytes, 4, bytes.size());
     uint64_t version = 0;
-    size_t producer = 0;
-    if (!numbers.next(version) || (producer = bytes.find('\0', numbers.position())) == StringRef::npos)
-      return Problem{"the head of the bytecode is cut off", 4};
+    bool hasVersion = numbers.next(version);
+    size_t producer = hasVersion ? bytes.find('\0', numbers.position()) : StringRef::npos;
+    if (producer == StringRef::npos) return Problem{"the head of the bytecode is cut off", 4};
     for (numbers.skip(producer + 1 - numbers.position()); !numbers.atEnd();) {
       uint64_t start = numbers.position(), length = 0, alignment = 1;
       auto id = uint8_t(bytes[start]);
