@@ -112,17 +112,20 @@ with tempfile.TemporaryDirectory() as folder:
     words = [w for w in shlex.split(link.split("&&")[1]) if w != "-fuse-ld=lld"]
     command = [*words[words[0].endswith("ccache"):], "-###", "-fuse-ld=lld"]
     shown = subprocess.run(command, cwd=BUILD, capture_output=True, text=True, check=True).stderr.splitlines()
-    collect = shlex.split(next(l for l in shown if "collect2" in l.split()[0]))
-    arguments, skip = [], False
-    for word in collect[1:]:
-        if skip or word in ("-plugin",):
-            skip = word == "-plugin"
-            continue
-        if not word.startswith("-plugin-opt=") and word != "-fuse-ld=lld":
-            arguments.append(word)
-    absolute = [str(BUILD / a) if not a.startswith("-") and (BUILD / a).exists() else a for a in arguments]
-    absolute[absolute.index("-o") + 1] = "self.out"
-    compare("coppice itself", folder, absolute)
+    collect = next((l for l in shown if l.split() and "collect2" in l.split()[0]), None)
+    if not collect:
+        print("coppice itself: skipped: this build tree is not g++'s")
+    else:
+        arguments, skip = [], False
+        for word in shlex.split(collect)[1:]:
+            if skip or word in ("-plugin",):
+                skip = word == "-plugin"
+                continue
+            if not word.startswith("-plugin-opt=") and word != "-fuse-ld=lld":
+                arguments.append(word)
+        absolute = [str(BUILD / a) if not a.startswith("-") and (BUILD / a).exists() else a for a in arguments]
+        absolute[absolute.index("-o") + 1] = "self.out"
+        compare("coppice itself", folder, absolute)
 
     libraries = archives("LLVM")
     system = ["-lz", "-lzstd", "-lxml2", "-ldl", "-lpthread", "-lm"]
