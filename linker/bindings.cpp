@@ -26,15 +26,13 @@ static bool mayMatter(const Binding &binding, const LinkOptions &options, ArrayR
 
 std::vector<Binding> loadBindings(const LinkOptions &options, Diagnostics &diagnostics) {
   std::vector<Binding> result = builtinBindings();
-  std::vector<std::string> formats, names;
+  std::vector<std::string> formats;
   for (const GraphArgument &graph : options.graphs)
     if (auto file = MemoryBuffer::getFile(graph.file, /*IsText=*/false, /*RequiresNullTerminator=*/false))
       formats.push_back(bindingFormat(identifyGraph((*file)->getMemBufferRef())).str());
-  for (const Binding &binding : result) names.push_back(binding.name);
-  for (const std::string &name : options.gcKernels) // the message lists all
-    if (!is_contained(names, name) && options.bindingFiles.empty())
-      formats.insert(formats.end(), {"op-list", "ncnn-param"});
-  erase_if(result, [&](const Binding &binding) { return !mayMatter(binding, options, formats); });
+  auto isBuiltIn = [&](const std::string &name) { return any_of(result, [&](auto &b) { return b.name == name; }); };
+  bool isUnknown = options.bindingFiles.empty() && !all_of(options.gcKernels, isBuiltIn); // the message lists all
+  if (!isUnknown) erase_if(result, [&](const Binding &binding) { return !mayMatter(binding, options, formats); });
   for (const std::string &path : options.bindingFiles) {
     auto file = MemoryBuffer::getFile(path);
     if (!file) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "linker/link_report.h"
+#include "linker/text_table.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Demangle/Demangle.h"
@@ -41,12 +42,6 @@ void printKernels(raw_ostream &os, const CompiledGraphs &graphs) {
       os << "  " << row.choice->kernels.front()->object.name << "\n";
     }
   }
-}
-
-static std::string withCommas(uint64_t n) {
-  std::string s = std::to_string(n);
-  for (int i = int(s.size()) - 3; i > 0; i -= 3) s.insert(size_t(i), ",");
-  return s;
 }
 
 void printSizeSummary(raw_ostream &os, const CompiledGraphs &graphs, const KernelIndex &index, StringRef output) {

@@ -55,16 +55,12 @@ void editInPlace(const ObjectFile &elf, const ObjectEdits &edits, MutableArrayRe
     header.sh_flags |= SHF_EXCLUDE;
     write(bytes, at, header);
   }
-  auto editSymbol = [&](uint32_t symbol, auto change) {
+  for (uint32_t symbol : edits.hidden) {
     uint64_t at = offsetIn(elf, &elf.symbols()[symbol]);
     auto entry = read<Elf64_Sym>(bytes, at);
-    change(entry);
+    entry.st_other = (entry.st_other & ~3) | STV_HIDDEN;
     write(bytes, at, entry);
-  };
-  for (uint32_t symbol : edits.hidden)
-    editSymbol(symbol, [](Elf64_Sym &s) { s.st_other = (s.st_other & ~3) | STV_HIDDEN; });
-  for (uint32_t symbol : edits.weak)
-    editSymbol(symbol, [](Elf64_Sym &s) { s.setBindingAndType(STB_WEAK, s.getType()); });
+  }
 }
 
 // New entries at the end of the symbol table shift no index: local symbols stand first.

@@ -44,7 +44,6 @@ struct ObjectEdits {
   std::vector<Fill> fills;
   std::vector<uint32_t> excluded; ///< sections that lld shall leave out
   std::vector<uint32_t> hidden;   ///< symbols
-  std::vector<uint32_t> weak;     ///< symbols
   /// Done last: sections that become a section for each function, and what is known about the object's other code. Not
   /// all of it may be possible.
   std::vector<SectionFunctions> functions;

@@ -42,11 +42,8 @@ void emptyDeadFunctions(const Shaken &shaken, std::map<uint32_t, ObjectEdits> &e
     for (const ObjectEdits::Retarget &c : change.relocations)
       if (c.section == section) cut.insert(c.relocation);
     for (uint32_t r = 0; r < relocations.size(); ++r) {
-      uint64_t offset = relocations[r].r_offset;
-      auto at = upper_bound(ranges, offset, [](uint64_t o, const FunctionRange &f) { return o < f.begin; });
-      if (at == ranges.begin()) continue;
-      --at;
-      if (offset < at->end && isDead[at - ranges.begin()]) {
+      const FunctionRange *function = graph.functionsOf(node)->at(relocations[r].r_offset);
+      if (function && isDead[function - ranges.data()]) {
         if (cut.count(r))
           erase_if(change.relocations, [&](auto &c) { return c.section == section && c.relocation == r; });
         change.relocations.push_back({section, r, ""});
@@ -168,13 +165,8 @@ ShakeEdits editsFor(const Shaken &shaken, ArrayRef<Binding> bindings, SplitSecti
     if (!shaken.constructorsDead[i]) continue;
     uint32_t object = shaken.registrations.objects[i].object;
     const ObjectFile &elf = *resolution.linked()[object].elf;
-    for (uint32_t s = 1; s < elf.sections().size(); ++s) {
-      StringRef name = elf.sectionName(s);
-      uint32_t type = elf.sections()[s].sh_type;
-      if (type == ELF::SHT_INIT_ARRAY || type == ELF::SHT_FINI_ARRAY || type == ELF::SHT_PREINIT_ARRAY ||
-          name.starts_with(".init_array") || name.starts_with(".ctors") || name.starts_with(".dtors"))
-        result.objects[object].excluded.push_back(s);
-    }
+    for (uint32_t s = 1; s < elf.sections().size(); ++s)
+      if (elf.holdsConstructors(s)) result.objects[object].excluded.push_back(s);
   }
   for (uint32_t id : shaken.hiddenExports) {
     const GlobalSymbol &symbol = resolution.symbols()[id];

@@ -28,7 +28,8 @@ public:
     for (uint32_t b = 0; b < bindings.size(); ++b)
       for (uint32_t u = 0; wanted[b] && u < bindings[b].uses.size(); ++u)
         for (uint32_t id = 0; id < resolution.symbols().size(); ++id)
-          if (matches(bindings[b].uses[u].symbol, resolution.symbols()[id].name)) callees[id].push_back({b, u});
+          if (std::string demangled; bindings[b].uses[u].symbol.matchMangled(resolution.symbols()[id].name, demangled))
+            callees[id].push_back({b, u});
   }
 
   CodeUses run() {
@@ -48,9 +49,6 @@ public:
   }
 
 private:
-  static bool matches(const SymbolPattern &pattern, StringRef mangled) {
-    return mangled.contains(pattern.literal()) && pattern.matches(demangle(mangled));
-  }
   // An {op} in a pattern for own code is a key that is registered.
   bool isOwnCode(uint32_t binding, StringRef function) const {
     return any_of(bindings[binding].ownCode, [&](const SymbolPattern &pattern) {
@@ -197,10 +195,11 @@ private:
 
   static std::optional<uint32_t> tableAt(const ObjectFile &elf, uint32_t section, uint64_t offset,
                                          const SymbolPattern &pattern) {
+    std::string demangled;
     for (uint32_t i = 1; i < elf.symbols().size(); ++i)
       if (const ObjectFile::Symbol &s = elf.symbols()[i]; elf.sectionOf(i) == section && offset >= s.st_value &&
                                                           offset - s.st_value < s.st_size &&
-                                                          matches(pattern, elf.symbolName(i)))
+                                                          pattern.matchMangled(elf.symbolName(i), demangled))
         return i;
     return std::nullopt;
   }

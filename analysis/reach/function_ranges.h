@@ -72,9 +72,7 @@ private:
   std::vector<uint32_t> first, symbols;
 };
 
-inline FunctionSymbols functionSymbolsBySection(const ObjectFile &object) { return FunctionSymbols(object); }
-
-/// `symbols` is functionSymbolsBySection(object)[section].
+/// `symbols` is FunctionSymbols(object)[section].
 SectionRanges splitIntoFunctions(const ObjectFile &object, uint32_t section, Decoder &decoder,
                                  llvm::ArrayRef<uint32_t> symbols);
 

@@ -114,6 +114,21 @@ StringRef ObjectFile::sectionNameStart(uint32_t section) const {
   return {name, size_t(name[0] ? name[1] ? 2 : 1 : 0)};
 }
 
+bool ObjectFile::holdsConstructors(uint32_t section) const {
+  switch (sectionTable[section].sh_type) {
+  case ELF::SHT_INIT_ARRAY:
+  case ELF::SHT_FINI_ARRAY:
+  case ELF::SHT_PREINIT_ARRAY:
+    return true;
+  default:
+    break;
+  }
+  StringRef start = sectionNameStart(section);
+  if (start != ".i" && start != ".c" && start != ".d") return false;
+  StringRef name = sectionName(section);
+  return name.starts_with(".init_array") || name.starts_with(".ctors") || name.starts_with(".dtors");
+}
+
 StringRef ObjectFile::symbolName(uint32_t symbol) const {
   return symbolNames.empty() ? StringRef() : StringRef(symbolNames.data() + symbolTable[symbol].st_name);
 }

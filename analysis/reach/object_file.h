@@ -32,6 +32,8 @@ public:
   llvm::StringRef sectionName(uint32_t section) const;
   /// Its first two characters, or fewer: for those who need no more, since finding the end takes longer.
   llvm::StringRef sectionNameStart(uint32_t section) const;
+  /// Do its contents run, or are they called, when a program starts or ends: .init_array and the like?
+  bool holdsConstructors(uint32_t section) const;
   llvm::StringRef symbolName(uint32_t symbol) const;
   /// The section that a symbol is defined in; 0 for undefined, absolute and common ones.
   uint32_t sectionOf(uint32_t symbol) const;

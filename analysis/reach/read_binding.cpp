@@ -182,6 +182,15 @@ private:
 
   BindingEdge edge(const YamlValue &value);
   TableEdge tableEdge(Fields &fields);
+  // Where the parts of a record are: of a table's entries, and of arrays that are handed over.
+  template <class Record> void recordFields(Fields &fields, const YamlValue &at, Record &r) {
+    r.stride = number(fields.get("stride", true), "'stride'", 16, 65536).value_or(16);
+    r.keyOffset = number(fields.get("key", true), "'key'", 0, 65528).value_or(0);
+    r.functionOffset = number(fields.get("function", true), "'function'", 0, 65528).value_or(8);
+    r.lengthOffset = number(fields.get("length"), "'length'", 0, 65528);
+    fields.finish();
+    checkRecord(at, r.stride, {r.keyOffset, r.functionOffset, r.lengthOffset});
+  }
   CallEdge callEdge(Fields &fields);
   ObjectEdge objectEdge(Fields &fields, const YamlValue &value);
   std::optional<BindingVariant> variant(const YamlValue &value);
@@ -206,12 +215,7 @@ TableEdge BindingReader::tableEdge(Fields &fields) {
   if (!record || !isMapping(*record, "'record'")) return table;
   Fields inner(*this, *record, "'record'");
   TableEdge::Record r;
-  r.stride = number(inner.get("stride", true), "'stride'", 16, 65536).value_or(16);
-  r.keyOffset = number(inner.get("key", true), "'key'", 0, 65528).value_or(0);
-  r.functionOffset = number(inner.get("function", true), "'function'", 0, 65528).value_or(8);
-  r.lengthOffset = number(inner.get("length"), "'length'", 0, 65528);
-  inner.finish();
-  checkRecord(*record, r.stride, {r.keyOffset, r.functionOffset, r.lengthOffset});
+  recordFields(inner, *record, r);
   table.record = r;
   return table;
 }
@@ -247,12 +251,7 @@ CallEdge BindingReader::callEdge(Fields &fields) {
           count ? *count : *array);
   if (count) a.count = position(count, "'count'");
   a.fixedCount = number(records, "'records'", 1, 1 << 20).value_or(0);
-  a.stride = number(inner.get("stride", true), "'stride'", 16, 65536).value_or(16);
-  a.keyOffset = number(inner.get("key", true), "'key'", 0, 65528).value_or(0);
-  a.functionOffset = number(inner.get("function", true), "'function'", 0, 65528).value_or(8);
-  a.lengthOffset = number(inner.get("length"), "'length'", 0, 65528);
-  inner.finish();
-  checkRecord(*array, a.stride, {a.keyOffset, a.functionOffset, a.lengthOffset});
+  recordFields(inner, *array, a);
   call.array = a;
   return call;
 }

@@ -39,7 +39,7 @@ struct RegistrationCalls {
   std::vector<UnmatchedCall> unmatched;
 };
 
-/// `functions` is functionSymbolsBySection(object). Give all edges at once: a call that none of them describes is
+/// `functions` is FunctionSymbols(object). Give all edges at once: a call that none of them describes is
 /// another use of what it is given.
 RegistrationCalls matchRegistrations(const ObjectFile &object, const FunctionSymbols &functions, Decoder &decoder,
                                      llvm::ArrayRef<const CallEdge *> edges);

@@ -15,12 +15,6 @@ using namespace llvm;
 namespace coppice {
 namespace {
 
-std::optional<StringRef> matchName(const SymbolPattern &pattern, StringRef mangled, std::string &demangled) {
-  if (!pattern.literal().empty() && !mangled.contains(pattern.literal())) return std::nullopt;
-  demangled = demangle(mangled);
-  return pattern.match(demangled);
-}
-
 // In order. There may be a million symbols.
 std::vector<uint32_t> symbolsThatMatch(const SymbolResolution &resolution, const SymbolPattern &pattern) {
   const auto &symbols = resolution.symbols();
@@ -29,7 +23,7 @@ std::vector<uint32_t> symbolsThatMatch(const SymbolResolution &resolution, const
   parallelFor(0, parts.size(), [&](size_t part) {
     for (size_t id = part * chunk; id < std::min(symbols.size(), (part + 1) * chunk); ++id) {
       std::string demangled;
-      if (matchName(pattern, symbols[id].name, demangled)) parts[part].push_back(uint32_t(id));
+      if (pattern.matchMangled(symbols[id].name, demangled)) parts[part].push_back(uint32_t(id));
     }
   });
   std::vector<uint32_t> result;
@@ -56,7 +50,7 @@ public:
         for (uint32_t e = 0; e < bindings[b].edges.size(); ++e) {
           std::string demangled;
           auto *table = std::get_if<TableEdge>(&bindings[b].edges[e].shape);
-          if (table && elf.sectionOf(i) && matchName(table->from, elf.symbolName(i), demangled))
+          if (table && elf.sectionOf(i) && table->from.matchMangled(elf.symbolName(i), demangled))
             scanTable(b, e, *table, i);
         }
     }
@@ -139,7 +133,7 @@ private:
       for (auto [offset, i] : byOffset)
         for (const SymbolPattern &to : table.to) {
           std::string demangled;
-          auto key = matchName(to, targetName(relocations[i]), demangled);
+          auto key = to.matchMangled(targetName(relocations[i]), demangled);
           if (!key) continue;
           Registration &r = add(b, e, *key, demangled);
           r.keyIsIdentifier = true;
@@ -185,7 +179,7 @@ private:
           for (uint32_t i = 1; i < elf.firstGlobal() && !any; ++i) {
             std::string demangled;
             any = elf.symbols()[i].getType() == ELF::STT_FUNC &&
-                  matchName(call->call, elf.symbolName(i), demangled).has_value();
+                  call->call.matchMangled(elf.symbolName(i), demangled).has_value();
           }
         }
     any |= any_of(linked.globals, [&](uint32_t id) { return callees.contains(id); });
@@ -241,10 +235,10 @@ private:
     bool refers = !edge.refers;
     for (uint32_t i = 1; i < elf.symbols().size(); ++i) {
       std::string demangled;
-      refers = refers || (i >= elf.firstGlobal() && matchName(*edge.refers, elf.symbolName(i), demangled));
+      refers = refers || (i >= elf.firstGlobal() && edge.refers->matchMangled(elf.symbolName(i), demangled));
       if (!elf.sectionOf(i)) continue;
       for (const SymbolPattern &pattern : edge.symbols) {
-        if (auto key = matchName(pattern, elf.symbolName(i), demangled)) keys.insert(key->str());
+        if (auto key = pattern.matchMangled(elf.symbolName(i), demangled)) keys.insert(key->str());
       }
     }
     if (!refers) return;
@@ -308,7 +302,7 @@ Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Bin
         if (objects[o].elf) continue;
         bool any = any_of(objects[o].globals, [&](uint32_t id) {
           std::string demangled;
-          return matchName(call ? call->call : table->from, resolution.symbols()[id].name, demangled).has_value();
+          return (call ? call->call : table->from).matchMangled(resolution.symbols()[id].name, demangled).has_value();
         });
         if (!any) continue;
         result.present[b] = true;
@@ -323,7 +317,7 @@ Registrations findRegistrations(const SymbolResolution &resolution, ArrayRef<Bin
         const GlobalSymbol &symbol = resolution.symbols()[id];
         std::string demangled;
         if (symbol.kind != GlobalSymbol::Lazy && symbol.kind != GlobalSymbol::Defined) continue;
-        auto key = matchName(edge->symbol, symbol.name, demangled);
+        auto key = edge->symbol.matchMangled(symbol.name, demangled);
         if (!key) continue;
         result.present[b] = true;
         Registration &r = result.list.emplace_back();

@@ -205,25 +205,13 @@ uint64_t SectionGraph::sizeOf(Node node) const {
 
 bool SectionGraph::isReserved(Node node) const {
   const ObjectFile &elf = *objects[owner[node]]->elf;
-  const ObjectFile::Section &s = elf.sections()[sectionOf(node)];
-  switch (s.sh_type) {
-  case ELF::SHT_INIT_ARRAY:
-  case ELF::SHT_FINI_ARRAY:
-  case ELF::SHT_PREINIT_ARRAY:
-    return !withoutConstructors.contains(owner[node]);
-  case ELF::SHT_NOTE:
-    return !(state[node] & InGroup);
-  default:
-    break;
-  }
-  StringRef start = elf.sectionNameStart(sectionOf(node));
-  if (!start.starts_with(".i") && !start.starts_with(".f") && !start.starts_with(".j") && !start.starts_with(".c") &&
-      !start.starts_with(".d"))
-    return false;
-  StringRef name = elf.sectionName(sectionOf(node));
-  if (name == ".init" || name == ".fini" || name == ".jcr") return true;
-  return (name.starts_with(".init_array") || name.starts_with(".ctors") || name.starts_with(".dtors")) &&
-         !withoutConstructors.contains(owner[node]);
+  uint32_t section = sectionOf(node);
+  if (elf.sections()[section].sh_type == ELF::SHT_NOTE) return !(state[node] & InGroup);
+  if (elf.holdsConstructors(section)) return !withoutConstructors.contains(owner[node]);
+  StringRef start = elf.sectionNameStart(section);
+  if (start != ".i" && start != ".f" && start != ".j") return false;
+  StringRef name = elf.sectionName(section);
+  return name == ".init" || name == ".fini" || name == ".jcr";
 }
 
 static bool matchesAny(StringRef name, ArrayRef<std::string> patterns) {
@@ -236,13 +224,13 @@ static bool matchesAny(StringRef name, ArrayRef<std::string> patterns) {
   });
 }
 
-bool SectionGraph::isExported(const GlobalSymbol &symbol, uint32_t id) const {
+bool SectionGraph::isExported(const GlobalSymbol &symbol, uint32_t id, bool hideExports) const {
   if (symbol.kind != GlobalSymbol::Defined && symbol.kind != GlobalSymbol::Common) return false;
   if (symbol.visibility == ELF::STV_HIDDEN || symbol.visibility == ELF::STV_INTERNAL || hidden.contains(id))
     return false;
-  bool isNamed = symbol.exported || (settings.hideExports && !settings.versionGlobal.empty() &&
-                                     matchesAny(symbol.name, settings.versionGlobal));
-  bool isExported = isNamed || (!settings.hideExports && (settings.shared || settings.exportDynamic)) ||
+  bool isNamed = symbol.exported ||
+                 (hideExports && !settings.versionGlobal.empty() && matchesAny(symbol.name, settings.versionGlobal));
+  bool isExported = isNamed || (!hideExports && (settings.shared || settings.exportDynamic)) ||
                     (!settings.exported.empty() && matchesAny(symbol.name, settings.exported));
   if (!isExported) return false;
   if (!settings.excludedLibraries.empty()) {
@@ -385,11 +373,8 @@ void SectionGraph::reach(Node section, uint64_t offset, uint32_t relocation, fun
   visit({section, relocation});
   if (!(state[section] & Split)) return;
   const SplitSection &split = splits.find(section)->second;
-  auto at = upper_bound(split.functions.ranges, offset,
-                        [](uint64_t o, const FunctionRange &function) { return o < function.begin; });
-  if (at == split.functions.ranges.begin()) return;
-  --at;
-  if (offset < at->end) visit({Node(split.first + (at - split.functions.ranges.begin())), relocation});
+  if (const FunctionRange *function = split.functions.at(offset))
+    visit({Node(split.first + (function - split.functions.ranges.data())), relocation});
 }
 
 void SectionGraph::reachWhole(Node section, uint32_t relocation, function_ref<void(Edge)> visit) const {

@@ -80,7 +80,11 @@ public:
   bool isEhFrame(Node node) const { return state[node] & EhFrame; }
   /// Bytes in memory: of the section, function or common symbol.
   uint64_t sizeOf(Node node) const;
-  bool isExported(const GlobalSymbol &symbol, uint32_t id) const;
+  bool isExported(const GlobalSymbol &symbol, uint32_t id) const {
+    return isExported(symbol, id, settings.hideExports);
+  }
+  /// With or without --hide-exports.
+  bool isExported(const GlobalSymbol &symbol, uint32_t id, bool hideExports) const;
   /// Where a definition is: the section, and the function in it if that was split.
   void forEachNodeOfSymbol(const GlobalSymbol &symbol, llvm::function_ref<void(Node)> visit) const;
   const SymbolResolution &symbols() const { return resolution; }

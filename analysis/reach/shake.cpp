@@ -55,7 +55,7 @@ void splitSections(Shaken &result, const std::vector<char> &live) {
       if (!live[node] || !(elf.sections()[i].sh_flags & ELF::SHF_EXECINSTR) || elf.opaqueRelocations(i)) continue;
       if (!symbols) {
         if (!elf.hasValidRelocations()) return; // lld says what is wrong
-        symbols.emplace(functionSymbolsBySection(elf));
+        symbols.emplace(elf);
       }
       if ((*symbols)[i].size() < 2) continue;
       if (!decoder) decoder = std::make_unique<Decoder>();
@@ -253,15 +253,11 @@ Shaken shakeWith(const SymbolResolution &resolution, const LinkSettings &setting
     if (result.graph->size() != before) result.live = markLive(*result.graph);
   }
   if (result.cutsAnything && !settings.hideExports) findPinnedByExports(result);
-  if (settings.hideExports) {
-    LinkSettings asWritten = settings;
-    asWritten.hideExports = false;
-    SectionGraph before(resolution, asWritten);
+  if (settings.hideExports)
     for (uint32_t id = 0; id < resolution.symbols().size(); ++id)
       if (const GlobalSymbol &s = resolution.symbols()[id];
-          before.isExported(s, id) && !result.graph->isExported(s, id))
+          result.graph->isExported(s, id, false) && !result.graph->isExported(s, id))
         result.hiddenExports.push_back(id);
-  }
   // Where functions cannot be told apart, what is referred to without a relocation stays.
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i].local && !result.counts(i) &&

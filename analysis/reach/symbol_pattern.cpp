@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Demangle/Demangle.h"
 
 using namespace coppice;
 using llvm::StringRef;
@@ -135,6 +136,12 @@ std::optional<StringRef> SymbolPattern::match(StringRef name) const {
     if (stop <= run) return name.slice(start, stop);
   }
   return std::nullopt;
+}
+
+std::optional<StringRef> SymbolPattern::matchMangled(StringRef mangled, std::string &demangled) const {
+  if (!mangled.contains(mangledLiteral)) return std::nullopt;
+  demangled = llvm::demangle(mangled);
+  return match(demangled);
 }
 
 std::string SymbolPattern::symbolFor(StringRef key) const {

@@ -26,6 +26,8 @@ public:
   /// `{op}`; nullopt if it does not match.
   std::optional<llvm::StringRef> match(llvm::StringRef name) const;
   bool matches(llvm::StringRef name) const { return match(name).has_value(); }
+  /// match() of a symbol's name, which is demangled into `demangled` if it can match at all; the key points into that.
+  std::optional<llvm::StringRef> matchMangled(llvm::StringRef mangled, std::string &demangled) const;
 
   bool hasKey() const { return keyIndex.has_value(); }
   bool hasWildcard() const { return pieces.size() > (hasKey() ? 2U : 1U); }

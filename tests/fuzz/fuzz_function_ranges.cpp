@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   auto buffer = MemoryBuffer::getMemBufferCopy({reinterpret_cast<const char *>(bytes), size}); // aligned
   auto object = ObjectFile::parse(buffer->getMemBufferRef());
   if (!object) return consumeError(object.takeError()), 0;
-  FunctionSymbols functions = functionSymbolsBySection(*object);
+  FunctionSymbols functions = FunctionSymbols(*object);
   for (uint32_t i = 1; i < object->sections().size(); ++i)
     if (!functions[i].empty()) checkRanges(*object, i, splitIntoFunctions(*object, i, decoder, functions[i]));
 

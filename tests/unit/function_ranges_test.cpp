@@ -14,7 +14,7 @@ namespace {
 struct Object {
   explicit Object(const std::string &name)
       : buffer(std::move(*MemoryBuffer::getFile(COPPICE_TEST_OBJECTS "/" + name, false, false))),
-        file(cantFail(ObjectFile::parse(buffer->getMemBufferRef()))), functions(functionSymbolsBySection(file)) {}
+        file(cantFail(ObjectFile::parse(buffer->getMemBufferRef()))), functions(FunctionSymbols(file)) {}
 
   SectionRanges split(uint32_t section) { return splitIntoFunctions(file, section, decoder, functions[section]); }
   SectionRanges split(StringRef section) {

@@ -14,7 +14,7 @@ namespace {
 struct Object {
   explicit Object(const std::string &name)
       : buffer(std::move(*MemoryBuffer::getFile(COPPICE_TEST_OBJECTS "/" + name, false, false))),
-        file(cantFail(ObjectFile::parse(buffer->getMemBufferRef()))), functions(functionSymbolsBySection(file)) {}
+        file(cantFail(ObjectFile::parse(buffer->getMemBufferRef()))), functions(FunctionSymbols(file)) {}
   std::string functionName(const RegistrationCall &r) const {
     if (r.symbol) return file.symbolName(r.symbol).str();
     for (uint32_t i : functions[r.section])
